@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
+from devfix_codemods.applicability import inapplicable
 from devfix_codemods.edits.errors import EditError
-from devfix_codemods.edits.needs import release_needed
+from devfix_codemods.edits.no_ops import moves_to_own_device
 from devfix_codemods.edits.operations import Edit, InsertStatement
-from devfix_codemods.edits.vain import moves_to_itself
+from devfix_codemods.edits.required_torch import release_needed
 from devfix_codemods.findings import Finding, Safety
 from devfix_codemods.fixing import without_conflicts
 from devfix_codemods.outcomes import Failed, Options
@@ -15,12 +16,11 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.precision.own import is_replaced
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
-from devfix_codemods.repairs.declared import ACCELERATOR_DECLARATION, ACCELERATOR_SINCE, DECLARATION
-from devfix_codemods.repairs.telling import birth_of, births_in_conflict, same_cause
-from devfix_codemods.repairs.telling import findings as conflict_findings
+from devfix_codemods.repairs.declared_devices import ACCELERATOR_DECLARATION, ACCELERATOR_SINCE, DECLARATION
+from devfix_codemods.repairs.findings import birth_of, births_in_conflict, same_cause
+from devfix_codemods.repairs.findings import findings as conflict_findings
 from devfix_codemods.rules import Rule, blame, is_foreign
 from devfix_codemods.source import Source, SourceError
-from devfix_codemods.tenable import untenable
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def found_by(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], op
             continue
         try:
             found = [one for one in _honest(rule, rule.check(program)) if not _is_vain(program.source, one)]
-            findings.shown.extend(_tenable(program, one) for one in found if options.shows(one))
+            findings.shown.extend(_applicable(program, one) for one in found if options.shows(one))
             findings.hidden.extend(one for one in found if not options.shows(one))
         except Exception as error:
             reason = f"{rule.code} {rule.name} raised {type(error).__name__}: {error}"
@@ -56,7 +56,7 @@ def found_by(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], op
     solving = [one for one in findings.shown if one.code not in respelling]
     for finding in _outliving(program.source, _told_once(findings, placed, options), solving):
         if options.shows(finding):
-            findings.shown.append(_tenable(program, finding))
+            findings.shown.append(_applicable(program, finding))
         else:
             findings.hidden.append(finding)
     return findings
@@ -113,17 +113,17 @@ def _honest(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
 
 def _is_vain(source: Source, finding: Finding) -> bool:
     """Whether its fix moves a value to where that is: nothing was misplaced."""
-    return finding.fix is not None and any(moves_to_itself(source, one) for one in finding.fix.edits)
+    return finding.fix is not None and any(moves_to_own_device(source, one) for one in finding.fix.edits)
 
 
-def _tenable(program: Program, finding: Finding) -> Finding:
+def _applicable(program: Program, finding: Finding) -> Finding:
     """`finding` without a fix that cannot work at its place.
 
     A rule of somebody else keeps its fix: applying it tells that as the bug of the rule that it is.
     """
     if finding.fix is None or is_foreign(finding.code):
         return finding
-    reason = untenable(program, finding.fix)
+    reason = inapplicable(program, finding.fix)
     if reason is None:
         return finding
     return finding.without_fix(f"The fix ({finding.fix.title}) {reason}")

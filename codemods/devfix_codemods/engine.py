@@ -10,7 +10,7 @@ from devfix_codemods.checking import Found, found_by, suited
 from devfix_codemods.edits import lines
 from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.errors import EditError, NotEditable
-from devfix_codemods.edits.newer import is_newer_python
+from devfix_codemods.edits.newer_python import is_newer_python
 from devfix_codemods.findings import Fix
 from devfix_codemods.fixing import applied
 from devfix_codemods.notebooks.cells import ForeignNotebookError
@@ -18,7 +18,7 @@ from devfix_codemods.notebooks.notebook import is_notebook, may_use_torch, read
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Clean, Failed, Options, RewriteOutcome, Skipped
 from devfix_codemods.program import Program
 from devfix_codemods.project.files import Project
-from devfix_codemods.repairs.telling import may_conflict
+from devfix_codemods.repairs.findings import may_conflict
 from devfix_codemods.rewriting import BUG, MAX_PASSES, Accept, rewritten
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source, SourceError, Span

@@ -26,7 +26,7 @@ from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.places import Where
 from devfix_codemods.program import Program
-from devfix_codemods.repairs.declared import binds_torch
+from devfix_codemods.repairs.declared_devices import binds_torch
 from devfix_codemods.repairs.points import Point, means_same, rest_of_block
 from devfix_codemods.repairs.scope import values_of
 from devfix_codemods.rules import Rule
@@ -118,7 +118,7 @@ class _Guards:
         """Whether a framework places what is there, or code of ours would run for each item, or each batch."""
         function = call.function
         is_forward = function.name == "forward" and function.owner in self._analysis.kinds.module_classes
-        return is_forward or function.name == "__getitem__" or self._births.outside.is_managed(function.owner)
+        return is_forward or function.name == "__getitem__" or self._births.imported.is_managed(function.owner)
 
     def set_up(self, move: _Move) -> ast.stmt | None:
         """The last statement before the first use that does something to the model; None where it may have moved."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.summaries import NOTHING, Call, Plain, Summary
 from devfix_codemods.placement.summarizing import plain_arguments, summarize
 from devfix_codemods.project.classes import ClassTable
@@ -62,7 +62,7 @@ class Program:
     @cached_property
     def placement(self) -> Analysis:
         """Where values live, as constraints that the whole file says, and the conflicts between them."""
-        outside = Outside(
+        imported = ImportedDefinitions(
             self.unit,
             self._defined,
             self.classes.is_managed,
@@ -71,7 +71,7 @@ class Program:
             self._called,
             self._plainly_called,
         )
-        return Analysis(self.tree, outside, self.source)
+        return Analysis(self.tree, imported, self.source)
 
     @cached_property
     def index(self) -> Index:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from devfix_codemods.repairs.telling import may_conflict
+from devfix_codemods.repairs.findings import may_conflict
 from devfix_codemods.rules import Rule
 
 _OF_TORCH = (b"torch", b"transformers", b".detach().numpy()", b'.to("cpu", pin_memory')

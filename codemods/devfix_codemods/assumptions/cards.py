@@ -4,21 +4,21 @@ import ast
 import re
 from collections.abc import Iterator
 
-from devfix_codemods.assumptions.asked import is_asked
+from devfix_codemods.assumptions.answers import Answer
+from devfix_codemods.assumptions.availability_tests import is_asked
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.assumptions.policy import TITLE, Policy
-from devfix_codemods.assumptions.spelled import names_cuda
-from devfix_codemods.assumptions.told import Told
+from devfix_codemods.assumptions.spelled_cuda import names_cuda
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Fix, Safety
-from devfix_codemods.repairs.declared import binds_torch
-from devfix_codemods.repairs.declared import constants as assigned
+from devfix_codemods.repairs.declared_devices import binds_torch
+from devfix_codemods.repairs.declared_devices import constants as assigned
 
 _LATER = re.compile(r"cuda:[1-9]\d*")
 
 
-def constants(index: Index, policy: Policy) -> Iterator[Told]:
+def constants(index: Index, policy: Policy) -> Iterator[Answer]:
     """`device = "cuda"` at the top of a script."""
     module = index.analysis.module
     for statement, made in assigned(module.top, module.tree):
@@ -29,10 +29,10 @@ def constants(index: Index, policy: Policy) -> Iterator[Told]:
         host = "'cpu'" if index.text(inner).startswith("'") else '"cpu"'
         code = f"__node__ if torch.cuda.is_available() else {host}"
         fix = Fix(Safety.UNSAFE, TITLE, (ReplaceExpression(index.source.span(inner), code),))
-        yield Told(value, "the device is CUDA, whether it is there or not", fix)
+        yield Answer(value, "the device is CUDA, whether it is there or not", fix)
 
 
-def later_cards(index: Index) -> Iterator[Told]:
+def later_cards(index: Index) -> Iterator[Answer]:
     """`device = torch.device("cuda:1" if … else "cpu")` in a script that names no other card."""
     tree = index.analysis.module.tree
     cards = [one for one in ast.walk(tree) if isinstance(one, ast.Constant) and _is_card(one.value)]
@@ -46,7 +46,7 @@ def later_cards(index: Index) -> Iterator[Told]:
                 message = f"`{card.value!s}` is not on every machine: CUDA error: invalid device ordinal"
                 edit = ReplaceExpression(index.source.span(card), quoted(index.source, "cuda"))
                 title = "Take the current card; CUDA_VISIBLE_DEVICES chooses another"
-                yield Told(card, message, Fix(Safety.UNSAFE, title, (edit,)))
+                yield Answer(card, message, Fix(Safety.UNSAFE, title, (edit,)))
 
 
 def _is_card(value: object) -> bool:

@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.index import Index, called, method
-from devfix_codemods.assumptions.told import Told
 from devfix_codemods.catalogue import MAKES, Kind, canonical, effect
 from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.findings import Fix, Safety
@@ -17,7 +17,7 @@ _ONE_CARD = (b"set_device(", b"DTensor", b"device_mesh", b"DeviceMesh")
 _STREAMS = ("torch.cuda.Stream", "torch.cuda.current_stream", "torch.cuda.default_stream")
 
 
-def types_as_devices(index: Index) -> Iterator[Told]:
+def types_as_devices(index: Index) -> Iterator[Answer]:
     """`x.to(y.device.type)`, and `device = y.device.type` which is only given as a device: any card of that type."""
     if b"device.type" not in index.source.data or any(one in index.source.data for one in _ONE_CARD):
         return
@@ -26,7 +26,7 @@ def types_as_devices(index: Index) -> Iterator[Told]:
             if written is device.syntax and _is_type(index, device) and _is_place(call, device):
                 text = index.text(written.value)  # type: ignore[attr-defined]
                 edit = ReplaceExpression(index.source.span(written), text)
-                yield Told(written, _NO_CARD.format(text), Fix(Safety.UNSAFE, f"Give `{text}` itself", (edit,)))
+                yield Answer(written, _NO_CARD.format(text), Fix(Safety.UNSAFE, f"Give `{text}` itself", (edit,)))
     for node in list(index.nodes.values()):
         if not _is_type(index, node) or isinstance(index.parents.get(node.syntax), ast.Call | ast.keyword):  # type: ignore[arg-type]
             continue
@@ -34,7 +34,9 @@ def types_as_devices(index: Index) -> Iterator[Told]:
         if uses and None not in uses and isinstance(node.syntax, ast.Attribute):
             text = index.text(node.syntax.value)
             edit = ReplaceExpression(index.source.span(node.syntax), text if all(uses) else f"str({text})")
-            yield Told(node.syntax, _NO_CARD.format(text), Fix(Safety.UNSAFE, f"Keep the number of `{text}`", (edit,)))
+            yield Answer(
+                node.syntax, _NO_CARD.format(text), Fix(Safety.UNSAFE, f"Keep the number of `{text}`", (edit,))
+            )
 
 
 _NO_CARD = "the type of `{0}` names no card: this is the current one, whatever that of `{0}` is"
@@ -79,7 +81,7 @@ def _uses(index: Index, device: Node) -> Iterator[bool | None]:
         yield None
 
 
-def first_cards(index: Index) -> Iterator[Told]:
+def first_cards(index: Index) -> Iterator[Answer]:
     """`torch.device("cuda", device or 0)` in a method `cuda(device=None)`: None is the current card there."""
     for call in index.calls:
         function = call.function
@@ -95,10 +97,10 @@ def first_cards(index: Index) -> Iterator[Told]:
                 fix = Fix(Safety.UNSAFE, "Take the current card where none is given", (edit,))
                 message = f"without `{text}` this is card 0, where `cuda()` of torch takes the current one"
                 assert isinstance(call.syntax, ast.Call)
-                yield Told(call.syntax, message, fix)
+                yield Answer(call.syntax, message, fix)
 
 
-def other_streams(index: Index) -> Iterator[Told]:
+def other_streams(index: Index) -> Iterator[Answer]:
     """Streams that are made where CUDA was seen, in a method that moves values to `self.device`."""
     if b"cuda.Stream()" not in index.source.data:
         return
@@ -115,7 +117,7 @@ def other_streams(index: Index) -> Iterator[Told]:
         edits = tuple(RewriteCall(index.source.span(one), None, device) for one in found if isinstance(one, ast.Call))
         message = "this stream is of the current card, which need not be that of `self.device`"
         assert isinstance(made.syntax, ast.Call)
-        yield Told(made.syntax, message, Fix(Safety.UNSAFE, "Take streams of `self.device`", edits))
+        yield Answer(made.syntax, message, Fix(Safety.UNSAFE, "Take streams of `self.device`", edits))
 
 
 def _is_seen(made: Node) -> bool:
@@ -135,7 +137,7 @@ def _text(node: Node) -> str:
     return ast.unparse(node.syntax) if isinstance(node.syntax, ast.expr) else ""
 
 
-def types_of_others(index: Index) -> Iterator[Told]:
+def types_of_others(index: Index) -> Iterator[Answer]:
     """`x.type(y.type())`, by the name of a type, which only CUDA and the host have, and which names no card."""
     for call in index.calls:
         if (
@@ -157,7 +159,7 @@ def types_of_others(index: Index) -> Iterator[Told]:
         edit = _one_move(index, call, syntax, moved, text)
         if edit is not None:
             message = f"the type of `{text}` has a name on the host and on CUDA only, and names no card"
-            yield Told(syntax, message, Fix(Safety.SAFE, f"Follow `{text}`", (edit,)))
+            yield Answer(syntax, message, Fix(Safety.SAFE, f"Follow `{text}`", (edit,)))
 
 
 def _is_module(index: Index, node: Node) -> bool:

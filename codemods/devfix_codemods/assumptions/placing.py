@@ -3,18 +3,18 @@
 import ast
 from collections.abc import Iterable, Iterator
 
-from devfix_codemods.assumptions.chosen import spelled_message
-from devfix_codemods.assumptions.followed import Followed, Followings
+from devfix_codemods.assumptions.answers import Answer
+from devfix_codemods.assumptions.device_sources import Followed, Followings
+from devfix_codemods.assumptions.ignored_choices import spelled_message
 from devfix_codemods.assumptions.index import Index, called, method
-from devfix_codemods.assumptions.managed import placed_by_framework
+from devfix_codemods.assumptions.managed_values import placed_by_framework
 from devfix_codemods.assumptions.policy import Policy
-from devfix_codemods.assumptions.spelled import Spelled, placed_on
-from devfix_codemods.assumptions.told import Told
+from devfix_codemods.assumptions.spelled_cuda import SpelledCuda, placed_on
 from devfix_codemods.edits.operations import Edit
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.repairs.declared import keeping, kept_by_constructor, of_model
+from devfix_codemods.repairs.declared_devices import keeping, kept_by_constructor, of_model
 
 KEEP = "keep the `device` of the constructor as `self.device`, and use it here"
 
@@ -22,16 +22,16 @@ KEEP = "keep the `device` of the constructor as `self.device`, and use it here"
 class Placing:
     """What becomes of the sites of one file."""
 
-    def __init__(self, index: Index, sites: list[Spelled], followings: Followings, policy: Policy) -> None:
+    def __init__(self, index: Index, sites: list[SpelledCuda], followings: Followings, policy: Policy) -> None:
         self._index = index
         self._sites = [one for one in sites if not self._goes_on(one, sites)]
         self._followings = followings
         self._policy = policy
         self._moved = {one.call for one in sites}
 
-    def told(self) -> Iterator[Told]:
-        followed: dict[Spelled, Followed] = {}
-        left: list[Spelled] = []
+    def told(self) -> Iterator[Answer]:
+        followed: dict[SpelledCuda, Followed] = {}
+        left: list[SpelledCuda] = []
         for site in self._sites:
             if (advice := placed_by_framework(self._index, site)) is not None:
                 yield self._told(site, None, advice)
@@ -54,7 +54,7 @@ class Placing:
         for site, fix in fixes.items():
             yield self._told(site, fix, None)
 
-    def _is_left(self, other: Spelled, site: Spelled, followed: Followed) -> bool:
+    def _is_left(self, other: SpelledCuda, site: SpelledCuda, followed: Followed) -> bool:
         """Whether another value of the function goes to CUDA all the same, but for the one that is followed."""
         written = other.syntax.func.value if isinstance(other.syntax.func, ast.Attribute) else other.syntax
         itself = ast.unparse(written) == followed.device.removesuffix(".device")
@@ -62,13 +62,13 @@ class Placing:
         return other.call.function is site.call.function and not top and not itself
 
     def _beside(
-        self, shared: dict[Spelled, Edit], followed: dict[Spelled, Followed], left: list[Spelled]
-    ) -> dict[Spelled, Followed]:
+        self, shared: dict[SpelledCuda, Edit], followed: dict[SpelledCuda, Followed], left: list[SpelledCuda]
+    ) -> dict[SpelledCuda, Followed]:
         """What else is taken to CUDA in a function that takes several values to a model: it goes there as well."""
         models = {one.call.function: followed[one] for one in shared}
         return {one: models[one.call.function] for one in left if one.call.function in models}
 
-    def _follows(self, site: Spelled, one: Followed, binding: Edit | None, *, is_half: bool) -> Told:
+    def _follows(self, site: SpelledCuda, one: Followed, binding: Edit | None, *, is_half: bool) -> Answer:
         device = "device" if binding is not None else one.device
         edit = None if is_half else placed_on(self._index, site, device, moved_later=self._is_moved_later(site))
         if edit is None:
@@ -76,7 +76,7 @@ class Placing:
         edits = (binding, edit) if binding is not None else (edit,)
         return self._told(site, Fix(one.safety, f"Follow `{one.device}`", edits), None)
 
-    def _kept(self, site: Spelled, init: Function) -> Told:
+    def _kept(self, site: SpelledCuda, init: Function) -> Answer:
         """The device of the constructor, kept for the method that needs it."""
         line = keeping(self._index.source, site.call.function, init)
         edit = placed_on(self._index, site, "self.device")
@@ -85,10 +85,10 @@ class Placing:
         title = "Keep the `device` of the constructor, and follow it"
         return self._told(site, Fix(Safety.UNSAFE, title, (line, edit)), KEEP)
 
-    def _shared(self, followed: dict[Spelled, Followed]) -> dict[Spelled, Edit]:
+    def _shared(self, followed: dict[SpelledCuda, Followed]) -> dict[SpelledCuda, Edit]:
         """One name for the device of the model that several sites of a function follow."""
-        found: dict[Spelled, Edit] = {}
-        groups: dict[Function, list[Spelled]] = {}
+        found: dict[SpelledCuda, Edit] = {}
+        groups: dict[Function, list[SpelledCuda]] = {}
         for site, one in followed.items():
             if one.device.startswith("next("):
                 groups.setdefault(site.call.function, []).append(site)
@@ -99,32 +99,32 @@ class Placing:
                 found |= dict.fromkeys(sites, binding)
         return found
 
-    def _told(self, site: Spelled, fix: Fix | None, advice: str | None) -> Told:
-        return Told(site.syntax, spelled_message(self._index, site), fix, advice)
+    def _told(self, site: SpelledCuda, fix: Fix | None, advice: str | None) -> Answer:
+        return Answer(site.syntax, spelled_message(self._index, site), fix, advice)
 
     @staticmethod
-    def back(index: Index, asked: Iterable[Spelled], followings: Followings) -> Iterator[Told]:
+    def back(index: Index, asked: Iterable[SpelledCuda], followings: Followings) -> Iterator[Answer]:
         """Sites behind a question whether a tensor is on CUDA, of which their values are computed on the host."""
         for site in sorted(asked, key=lambda one: one.call.index):
             found = followings.taken_back(site)
             edit = placed_on(index, site, found.device) if found is not None else None
             if found is not None and edit is not None:
                 fix = Fix(found.safety, f"Go back to where `{found.device.partition('.')[0]}` is", (edit,))
-                yield Told(site.syntax, spelled_message(index, site), fix)
+                yield Answer(site.syntax, spelled_message(index, site), fix)
 
     # Sites that are none
 
-    def _goes_on(self, site: Spelled, sites: list[Spelled]) -> bool:
+    def _goes_on(self, site: SpelledCuda, sites: list[SpelledCuda]) -> bool:
         """Whether what is moved is moved again before anything else is done with it, by what has the last word."""
         others = {one.call for one in sites}
         following = self._next(site)
         return bool(following) and all(one not in others for one in following)
 
-    def _is_moved_later(self, site: Spelled) -> bool:
+    def _is_moved_later(self, site: SpelledCuda) -> bool:
         """Whether all that is done with what is cast here is to move it."""
         return site.dtype is not None and bool(self._next(site))
 
-    def _next(self, site: Spelled) -> list[Node]:
+    def _next(self, site: SpelledCuda) -> list[Node]:
         """The moves of a value where they are all that is done with it."""
         births = self._index.analysis.constraints.births
         found: list[Node] = []
@@ -139,7 +139,7 @@ class Placing:
             found += calls
         return found
 
-    def _comes_back(self, site: Spelled, device: str) -> bool:
+    def _comes_back(self, site: SpelledCuda, device: str) -> bool:
         """`f(x.cuda()).to(device)`: what works on CUDA alone gets it, and its result goes back."""
         inner, entered = site.syntax, False
         for outer in self._index.ancestors(site.syntax):
@@ -152,7 +152,7 @@ class Placing:
             inner = outer  # type: ignore[assignment]
         return False
 
-    def _is_communicated(self, site: Spelled) -> bool:
+    def _is_communicated(self, site: SpelledCuda) -> bool:
         """Whether other processes get the value, which NCCL refuses to take from the host."""
         return any(
             (name(call.args[0]) or "").startswith("torch.distributed.")
@@ -170,12 +170,12 @@ def _made_of(node: Node) -> Iterator[Node]:
         yield from _made_of(one)
 
 
-def worth_asking(index: Index, sites: list[Spelled]) -> list[Spelled]:
+def worth_asking(index: Index, sites: list[SpelledCuda]) -> list[SpelledCuda]:
     """The sites but for those of values that the code wants in both places, or takes back to where they were."""
     return [one for one in sites if not _is_one_of_both(index, one) and not _is_remembered(index, one)]
 
 
-def _is_one_of_both(index: Index, site: Spelled) -> bool:
+def _is_one_of_both(index: Index, site: SpelledCuda) -> bool:
     """`(x.cuda(), x.cpu())`"""
     around = index.parents.get(site.syntax)
     if (
@@ -187,7 +187,7 @@ def _is_one_of_both(index: Index, site: Spelled) -> bool:
     return f"{ast.unparse(site.syntax.func.value)}.cpu()" in map(ast.unparse, around.elts)
 
 
-def _is_remembered(index: Index, site: Spelled) -> bool:
+def _is_remembered(index: Index, site: SpelledCuda) -> bool:
     """`before = x.device` above `x = x.cuda()`, and something goes there below: `before` is where it was."""
     if site.moved is None:
         return False

@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable
 
 from devfix_codemods.assumptions.index import Index, method
-from devfix_codemods.assumptions.spelled import Spelled, placed_on
+from devfix_codemods.assumptions.spelled_cuda import SpelledCuda, placed_on
 from devfix_codemods.edits.operations import Edit
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.repairs.declared import in_block, in_module, main_guard, measures, names_device
+from devfix_codemods.repairs.declared_devices import in_block, in_module, main_guard, measures, names_device
 
 _NEEDS_CUDA = re.compile(
     rb"nccl|set_device\(|init_process_group|DistributedDataParallel|DataParallel|local_rank|device_count\(|device_ids"
@@ -36,7 +36,7 @@ class Policy:
         self._is_imported = is_imported
         self._demands = demands_cuda
         self._can: bool | None = None
-        self.left: list[Spelled] = []
+        self.left: list[SpelledCuda] = []
 
     @property
     def host_would_do(self) -> bool:
@@ -45,7 +45,7 @@ class Policy:
             self._can = _NEEDS_CUDA.search(self._index.source.data) is None and not self._demands()
         return self._can
 
-    def fix(self, site: Spelled) -> Fix | None:
+    def fix(self, site: SpelledCuda) -> Fix | None:
         """A script changes as a whole, and so does a function: half of their sites would not do."""
         if not self.host_would_do:
             return None
@@ -53,7 +53,7 @@ class Policy:
         edit = placed_on(self._index, site, "device") if binding is not None else None
         return Fix(Safety.UNSAFE, TITLE, (*binding, edit)) if edit is not None and binding is not None else None
 
-    def _of_function(self, site: Spelled) -> tuple[Edit, ...] | None:
+    def _of_function(self, site: SpelledCuda) -> tuple[Edit, ...] | None:
         function = site.call.function
         syntax = function.syntax
         if isinstance(syntax, ast.Module | ast.Lambda) or function.name == "__init__":
@@ -86,10 +86,10 @@ class Policy:
         first = min(one.call.line for one in self.left)
         return in_module(self._index.source, first)
 
-    def _is_main(self, site: Spelled) -> bool:
+    def _is_main(self, site: SpelledCuda) -> bool:
         return site.call.function.name == "main"
 
-    def _is_model(self, site: Spelled) -> bool:
+    def _is_model(self, site: SpelledCuda) -> bool:
         """Whether a site moves a module: one that is built there, or that the code around uses as one."""
         if site.moved is None:
             return False

@@ -4,9 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from devfix_codemods.assumptions.asked import is_asked
+from devfix_codemods.assumptions.answers import Answer
+from devfix_codemods.assumptions.availability_tests import is_asked
 from devfix_codemods.assumptions.index import Index, called, method
-from devfix_codemods.assumptions.told import Told
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
 from devfix_codemods.findings import Fix, Safety
@@ -14,7 +14,7 @@ from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.repairs.conditions import is_accelerator
-from devfix_codemods.repairs.declared import binds_torch
+from devfix_codemods.repairs.declared_devices import binds_torch
 
 _COMMANDS = frozenset({"synchronize", "reset_peak_memory_stats", "reset_max_memory_allocated", "ipc_collect"})
 """Calls that give nothing: without CUDA there is nothing to do."""
@@ -29,7 +29,7 @@ _COMMUNICATES = re.compile(r"nccl|nvshmem")
 _ELSEWHERE = re.compile(r"^(device|devices|use_cuda|cuda|use_gpu|is_available|map_location|no_cuda|mps)$|_device$")
 
 
-def unguarded_calls(index: Index) -> Iterator[Told]:
+def unguarded_calls(index: Index) -> Iterator[Answer]:
     """Those that a guard would repair, or of which only a person can tell what else they need."""
     if _COMMUNICATES.search(index.source.text):
         return
@@ -47,7 +47,7 @@ def _api(call: Node) -> str | None:
     return qualified.rpartition(".")[2] if qualified.startswith("torch.cuda.") else None
 
 
-def _found(index: Index, call: Node, api: str) -> Told | None:
+def _found(index: Index, call: Node, api: str) -> Answer | None:
     statement = call.statement
     whole = statement is not None and getattr(statement, "value", None) is call.syntax
     if api in _COMMANDS and whole and isinstance(statement, ast.Expr):
@@ -147,7 +147,7 @@ def _names_cuda_alone(index: Index, function: Function) -> bool:
 # The state of the generator, the current card, the card of a tensor
 
 
-def _state(index: Index, call: Node, statement: ast.Assign) -> Told | None:
+def _state(index: Index, call: Node, statement: ast.Assign) -> Answer | None:
     """The state of CUDA's generator, saved and, in the same file, given back."""
     guard = _guard(index, call)
     if guard is None or _names_cuda_alone(index, call.function):
@@ -174,7 +174,7 @@ def _gives(call: Node, target: str) -> bool:
     return [ast.unparse(one) for one in call.syntax.args[:1]] == [target]
 
 
-def _current_device(index: Index, call: Node, statement: ast.Assign) -> Told | None:
+def _current_device(index: Index, call: Node, statement: ast.Assign) -> Answer | None:
     """`device = torch.cuda.current_device()` in a script."""
     guard = _guard(index, call)
     if guard is None or call.function.parent is not None or "device" not in ast.unparse(statement.targets[0]):
@@ -183,7 +183,7 @@ def _current_device(index: Index, call: Node, statement: ast.Assign) -> Told | N
     return _told(call, Fix(Safety.UNSAFE, "Fall back on the host where CUDA is not there", (edit,)))
 
 
-def _device_of(index: Index, call: Node) -> Told | None:
+def _device_of(index: Index, call: Node) -> Answer | None:
     """`with torch.cuda.device(x.device):`, which refuses tensors on the host; `device_of(x)` does nothing for them."""
     syntax = call.syntax
     assert isinstance(syntax, ast.Call)
@@ -206,8 +206,8 @@ def _device_of(index: Index, call: Node) -> Told | None:
     return None
 
 
-def _told(call: Node, fix: Fix | None) -> Told:
+def _told(call: Node, fix: Fix | None) -> Answer:
     assert isinstance(call.syntax, ast.Call)
     text = ast.unparse(call.syntax.func)
     message = f"`{text}(…)` needs CUDA, but nothing here asks whether it is there"
-    return Told(call.syntax, message, fix, None if fix else "ask `torch.cuda.is_available()` first")
+    return Answer(call.syntax, message, fix, None if fix else "ask `torch.cuda.is_available()` first")

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from devfix_codemods.assumptions.asked import is_caught
+from devfix_codemods.assumptions.availability_tests import is_caught
 from devfix_codemods.assumptions.index import Index, method
 from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import HOST_SAMPLING

@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.index import Index
-from devfix_codemods.assumptions.told import Told
 from devfix_codemods.demands.devices import device_of_move, words
 from devfix_codemods.demands.generators import Draw, Draws, is_bare_factory, is_generator, moves_behind
 from devfix_codemods.edits.operations import Argument, ReplaceExpression, RewriteCall
@@ -31,7 +31,7 @@ class Mismatches:
         self._analysis = index.analysis
         self._draws = Draws(index)
 
-    def told(self) -> Iterator[Told]:
+    def told(self) -> Iterator[Answer]:
         told: set[Node] = set()
         for made, draws in self._draws.of.items():
             wrong = [one for one in draws if self._differ(made, one)]
@@ -61,13 +61,13 @@ class Mismatches:
         asked = (one for one in self._index.nodes.values() if one.op is Op.ATTR and one.extra == "device")
         return of_module and all(key(one.args[0]) != key(generator) for one in asked)
 
-    def _mismatch(self, made: Node, draw: Draw, draws: list[Draw]) -> Told:
+    def _mismatch(self, made: Node, draw: Draw, draws: list[Draw]) -> Answer:
         made_at = words(self._index, self._draws.place(made) or HOST, made)
         filled = "indices on the host" if draw.samples else f"numbers {words(self._index, draw.place, draw.call)}"
         kept = draw.place.where is Where.CALLER and self._is_left_behind(draw)
         fix = self._fix(made, draw, draws)
         assert isinstance(made.syntax, ast.expr)
-        return Told(
+        return Answer(
             draw.syntax,
             f"a generator {made_at} draws {filled}",
             fix,
@@ -176,10 +176,10 @@ class Mismatches:
         asked = (one.args[0] for one in of(device) if one.op is Op.ATTR and one.extra == "device")
         return any(each.op is Op.PARAM and each is not each.function.self_node for one in asked for each in of(one))
 
-    def _noise(self, draw: Draw) -> Told:
+    def _noise(self, draw: Draw) -> Answer:
         name = str(draw.generator.extra)
         device = f"{name}.device if {name} is not None else None"
-        return Told(
+        return Answer(
             draw.syntax,
             f"`{name}` draws on the host whatever its device: one made on a device is refused here",
             Fix(

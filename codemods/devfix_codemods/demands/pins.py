@@ -4,10 +4,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from devfix_codemods.assumptions.asked import is_asked, speaks
-from devfix_codemods.assumptions.compared import Comparisons
+from devfix_codemods.assumptions.answers import Answer
+from devfix_codemods.assumptions.availability_tests import is_asked, speaks
+from devfix_codemods.assumptions.comparisons import Comparisons
 from devfix_codemods.assumptions.index import Index, called, method
-from devfix_codemods.assumptions.told import Told
 from devfix_codemods.catalogue import canonical
 from devfix_codemods.catalogue.torch import LOADERS
 from devfix_codemods.demands.devices import device_of_move, is_elsewhere, may_be_host, place_where, words
@@ -41,7 +41,7 @@ class Pins:
             (one for one in index.calls if called(one, "torch.cuda.is_available") and len(one.args) == 1), None
         )
 
-    def told(self) -> Iterator[Told]:
+    def told(self) -> Iterator[Answer]:
         yield from self._comparisons.pinning()
         for call in self._index.calls:
             syntax = call.syntax
@@ -56,12 +56,12 @@ class Pins:
                 yield from self._of_flag(call, syntax, flag)
         yield from self._kept_on()
 
-    def _of_flag(self, call: Node, syntax: ast.Call, flag: ast.Constant) -> Iterator[Told]:
+    def _of_flag(self, call: Node, syntax: ast.Call, flag: ast.Constant) -> Iterator[Answer]:
         if canonical(name(call.args[0]) or "") in LOADERS:
             place = placed_items(self._index, call)
             if place is not None and not self._chooses(call, place):
                 message = f"the loader pins its batches, which are {words(self._index, place, call)} already"
-                yield Told(syntax, message, self._fix("Do not pin what is on a device", flag, "False", safe=True))
+                yield Answer(syntax, message, self._fix("Do not pin what is on a device", flag, "False", safe=True))
             else:
                 yield from self._always_on(call, flag)
         elif (
@@ -71,25 +71,25 @@ class Pins:
             and not speaks(self._index, call.guard, _MACHINE)
         ):
             edit = self._replace(flag, "torch.cuda.is_available()")
-            yield Told(
+            yield Answer(
                 syntax, _RAISES, Fix(Safety.UNSAFE, "Pin only where CUDA is available", (AddImport("torch"), edit))
             )
 
     # Tensors
 
-    def _of_tensor(self, call: Node, syntax: ast.Call, base: ast.expr) -> Iterator[Told]:
+    def _of_tensor(self, call: Node, syntax: ast.Call, base: ast.expr) -> Iterator[Answer]:
         place = place_where(self._index, call.args[0].args[0], call)
         text = self._index.text(base)
         if place is not None and is_elsewhere(self._index, place) and not self._chooses(call, place):
             message = f"`{text}` is {words(self._index, place, call)}: only memory of the host can be pinned"
-            yield Told(syntax, message, self._fix("Do not pin what is on a device", syntax, text, safe=True))
+            yield Answer(syntax, message, self._fix("Do not pin what is on a device", syntax, text, safe=True))
         elif self._goes_to_host(call) and not self._asked(call):
             fix = None
             if isinstance(base, ast.Name | ast.Attribute) and self._asks is not None:
                 code = f"(__node__ if {self._is_available} else {text})"
                 fix = self._fix("Pin only where CUDA is available", syntax, code, safe=True)
             advice = None if fix else "pin only where `torch.cuda.is_available()`"
-            yield Told(syntax, f"{_RAISES}, where pinning raises", fix, advice)
+            yield Answer(syntax, f"{_RAISES}, where pinning raises", fix, advice)
 
     def _goes_to_host(self, call: Node) -> bool:
         """Whether what is pinned is moved at once to what the program itself says may be the host."""
@@ -106,14 +106,14 @@ class Pins:
 
     # Loaders
 
-    def _always_on(self, call: Node, flag: ast.Constant) -> Iterator[Told]:
+    def _always_on(self, call: Node, flag: ast.Constant) -> Iterator[Answer]:
         """A loader that pins whatever the device is, in a file that provides for machines without an accelerator."""
         defaults = self._births.defaults
         if self._asks is None or defaults.managed or defaults.is_test or self._asked(call) or self._knows_others():
             return
         device = self._device_at(call, call.statement)
         condition = f'{device}.type == "cuda"' if device is not None else self._is_available
-        yield Told(flag, _WARNS, self._fix(f"Pin only where `{condition}`", flag, condition))
+        yield Answer(flag, _WARNS, self._fix(f"Pin only where `{condition}`", flag, condition))
 
     def _knows_others(self) -> bool:
         named = (one for node in self._index.nodes.values() if node.op in {Op.ATTR, Op.REF} for one in names(node))
@@ -134,7 +134,7 @@ class Pins:
         found = next(devices_at(self._index.analysis, point), None)
         return found[0] if found is not None and self._comparisons.is_device(found[1]) else None
 
-    def _kept_on(self) -> Iterator[Told]:
+    def _kept_on(self) -> Iterator[Answer]:
         """`self.pin_memory = pin_memory` where the device is known, of a parameter that is on by default."""
         for value, stores in self._index.stores.items():
             default = value.function.defaults.get("pin_memory") if value.op is Op.PARAM else None
@@ -146,11 +146,11 @@ class Pins:
                     text, flag = self._index.text(store.statement.targets[0]), store.statement.value
                     message = f"`{text}` stays on where `{device}` is the host: there is nothing to pin for"
                     code = f'__node__ and {device}.type != "cpu"'
-                    yield Told(flag, message, self._fix("Pin only for devices other than the host", flag, code))
+                    yield Answer(flag, message, self._fix("Pin only for devices other than the host", flag, code))
 
     # The argument
 
-    def _of_argument(self, call: Node, syntax: ast.Call) -> Iterator[Told]:
+    def _of_argument(self, call: Node, syntax: ast.Call) -> Iterator[Answer]:
         """`x.pin_memory(device)`"""
         given = [*syntax.args, *(one.value for one in syntax.keywords)]
         text = self._index.text(given[0])
@@ -159,10 +159,10 @@ class Pins:
             return  # what is called to pin a tensor, is given that tensor
         message = "the device of `pin_memory` is deprecated: memory is pinned for the accelerator that is there"
         if self._serves_nothing_else(call.args[1], call):
-            yield Told(syntax, message, None, f"leave the device out, and say that `{text}` has no effect")
+            yield Answer(syntax, message, None, f"leave the device out, and say that `{text}` has no effect")
             return
         edit = self._replace(syntax, f"{self._index.text(syntax.func)}()")
-        yield Told(syntax, message, Fix(Safety.UNSAFE, "Leave the device out", (edit,), _ARGUMENT_DEPRECATED))
+        yield Answer(syntax, message, Fix(Safety.UNSAFE, "Leave the device out", (edit,), _ARGUMENT_DEPRECATED))
 
     def _serves_nothing_else(self, device: Node, call: Node) -> bool:
         """Whether callers give the device for this alone: without it, their choice would be dropped in silence."""

@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.index import Index, called
-from devfix_codemods.assumptions.told import Told
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Fix, Safety
@@ -21,7 +21,7 @@ _LOADED = re.compile(r"load|resume|restore|setstate")
 """What functions are called by that get what was saved, by convention."""
 
 
-def restored_states(index: Index) -> Iterator[Told]:
+def restored_states(index: Index) -> Iterator[Answer]:
     """Items of what was loaded to a device, or of what a caller gives, that nothing takes to the host."""
     for call in index.calls:
         state = call.args[1] if called(call, *_RESTORES) and len(call.args) == 2 else None
@@ -39,7 +39,7 @@ def restored_states(index: Index) -> Iterator[Told]:
                 f"`{text}` may have been restored on a device; the state of the host's generator must be on the host"
             )
             assert isinstance(call.syntax, ast.Call)
-            yield Told(call.syntax, message, Fix(Safety.SAFE, f"Take `{text}` to the host", (edit,)))
+            yield Answer(call.syntax, message, Fix(Safety.SAFE, f"Take `{text}` to the host", (edit,)))
 
 
 def _may_be_elsewhere(index: Index, call: Node, state: Node, origin: Node) -> bool:

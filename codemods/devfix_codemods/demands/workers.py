@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.index import Index, called
-from devfix_codemods.assumptions.told import Told
 from devfix_codemods.catalogue import MAKES, canonical, effect
 from devfix_codemods.demands.devices import is_elsewhere
 from devfix_codemods.demands.loaded import entries, in_workers, loaders, placed_items
@@ -26,7 +26,7 @@ class Workers:
         self._index = index
         self._births = index.analysis.constraints.births
 
-    def told(self) -> Iterator[Told]:
+    def told(self) -> Iterator[Answer]:
         """What their workers do on a device, or else read there."""
         forking = [] if self._starts_otherwise() else [one for one in loaders(self._index) if self._forks(one)]
         told: set[Node] = set()
@@ -40,7 +40,7 @@ class Workers:
             if not work and placed_items(self._index, loader) is not None:
                 assert isinstance(loader.syntax, ast.Call)
                 message = "the loader's workers read tensors that live on a device"
-                yield Told(loader.syntax, message, self._without_workers(loader), _ADVICE)
+                yield Answer(loader.syntax, message, self._without_workers(loader), _ADVICE)
 
     # Loaders
 
@@ -71,11 +71,11 @@ class Workers:
 
     # Repairs
 
-    def _work(self, loader: Node, work: Node) -> Told:
+    def _work(self, loader: Node, work: Node) -> Answer:
         assert isinstance(work.syntax, ast.Call)
         assert isinstance(loader.syntax, ast.Call)
         text = " ".join(self._index.text(work.syntax).split())
-        return Told(
+        return Answer(
             work.syntax,
             f"`{text}` runs in a worker of the loader, which cannot use the device",
             self._without_move(loader, work) or self._without_workers(loader),

@@ -16,7 +16,7 @@ from devfix_codemods.edits.operations import Edit
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.places import HOST as ON_HOST
 from devfix_codemods.placement.places import place_of
-from devfix_codemods.repairs.declared import in_module
+from devfix_codemods.repairs.declared_devices import in_module
 
 _SOUNDS_LIKE_DEVICE = frozenset({"device", "dev", "DEVICE", "_device", "torch_device"})
 

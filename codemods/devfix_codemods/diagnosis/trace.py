@@ -137,7 +137,7 @@ class Tracer:
         if frame is None:
             calls = [(file, one) for one in self._project.index(file).callers(node.function)]
         else:
-            calls = list(self._outside(node.function, frame))
+            calls = list(self._imported(node.function, frame))
         for other, call in calls:
             argument = self._argument(call, node)
             if argument is not None and call.statement is not None:
@@ -148,7 +148,7 @@ class Tracer:
                 yield from self._value(other, given, outer)
                 return
 
-    def _outside(self, function: Function, frame: int) -> Iterator[tuple[str, Node]]:
+    def _imported(self, function: Function, frame: int) -> Iterator[tuple[str, Node]]:
         """The calls at the line of the frame outside that may run a function, the innermost first."""
         outside = self._project.frames[frame - 1] if frame else None
         if outside is None or self._project.program(outside.file) is None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from devfix_codemods.assumptions.asked import is_caught
+from devfix_codemods.assumptions.availability_tests import is_caught
 from devfix_codemods.assumptions.index import Index, method
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key

@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.index import Index
-from devfix_codemods.assumptions.told import Told
 from devfix_codemods.catalogue.torch import PARAMETERS
 from devfix_codemods.discards.discarded import Discard, are_beside, behind, is_missed
 from devfix_codemods.discards.tensors import Tensors
@@ -22,7 +22,7 @@ from devfix_codemods.repairs.scope import values_of
 _OF_LAYERS = re.compile(r"(?:\w+_)?(?:weight|bias)$")
 
 
-def thrown_away(index: Index, without: Callable[[frozenset[ast.AST]], Analysis]) -> Iterator[Told]:
+def thrown_away(index: Index, without: Callable[[frozenset[ast.AST]], Analysis]) -> Iterator[Answer]:
     """The moves of tensors whose result is missed; `without` reads the file as if calls moved nothing."""
     tensors = Tensors(index, without)
     for one in tensors.all:
@@ -30,7 +30,7 @@ def thrown_away(index: Index, without: Callable[[frozenset[ast.AST]], Analysis])
             yield _told(index, tensors, one)
 
 
-def _told(index: Index, tensors: Tensors, discard: Discard) -> Told:
+def _told(index: Index, tensors: Tensors, discard: Discard) -> Answer:
     called, how = index.analysis.text(discard.moved), discard.call.args[0].extra
     done, stays = ("converted", "as") if discard.is_conversion else ("moved", "where")
     advice, fix = _obstacle(index, discard, called), None
@@ -41,7 +41,7 @@ def _told(index: Index, tensors: Tensors, discard: Discard) -> Told:
         )
         fix = Fix(_safety(index, tensors, discard), f"Assign the {done} tensor to `{discard.target}`", (edit,))
     message = f"`{called}.{how}(…)` returns a {done} copy that is thrown away: `{called}` stays {stays} it is"
-    return Told(discard.syntax, message, fix, advice, trail=tuple(_trail(index, discard, called)))
+    return Answer(discard.syntax, message, fix, advice, trail=tuple(_trail(index, discard, called)))
 
 
 def _trail(index: Index, discard: Discard, called: str) -> Iterator[tuple[ast.AST, str]]:
@@ -80,7 +80,7 @@ def _is_placed(index: Index, discard: Discard) -> bool:
         whole = whole.args[0]
     function = whole.function
     given = whole.op is Op.PARAM and whole is not function.self_node
-    return given and index.analysis.constraints.births.outside.is_managed(function.owner)
+    return given and index.analysis.constraints.births.imported.is_managed(function.owner)
 
 
 def _module_on_host(index: Index, discard: Discard) -> str | None:

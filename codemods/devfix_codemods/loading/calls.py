@@ -34,7 +34,7 @@ class Calls:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._outside = index.analysis.constraints.births.outside
+        self._imported = index.analysis.constraints.births.imported
         self._local = {index.analysis.module: index.analysis.constraints.calls}
         self._wrappers: dict[Function, tuple[str, tuple[Node, ...]] | None] = {}
 
@@ -49,7 +49,7 @@ class Calls:
         found = self._local[module].get(call)
         if found is not None or not names(call.args[0]):
             return found
-        made = self._outside.definition(call.args[0])
+        made = self._imported.definition(call.args[0])
         return method(made, "__init__") if isinstance(made, Class) else made
 
     def _load(self, call: Node) -> Load | None:

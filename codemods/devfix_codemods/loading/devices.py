@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from devfix_codemods.assumptions.asked import speaks
+from devfix_codemods.assumptions.availability_tests import speaks
 from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
@@ -67,7 +67,7 @@ class Devices:
     def _is_unset(self, node: Node) -> bool:
         """Whether a device is None until the code sets it, also by a base of another file that leaves it so."""
         owner = node.args[0].function.owner if node.op is Op.ATTR else None
-        lineage = self._analysis.constraints.births.outside.lineage(owner) if owner is not None else ()
+        lineage = self._analysis.constraints.births.imported.lineage(owner) if owner is not None else ()
         stores = (one for each in lineage for run in each.methods.values() for one in run.stores)
         kept = (one.value for one in stores if one.is_attribute and one.key == node.extra)
         return may_be_unset(node) or any(is_none(one) for one in kept)
@@ -79,10 +79,10 @@ class Devices:
         owner = call.function.owner
         if owner is None or text != "self.device":
             return False
-        outside = self._analysis.constraints.births.outside
-        bases = [one for each in outside.lineage(owner) for base in each.bases for one in names(base)]
+        imported = self._analysis.constraints.births.imported
+        bases = [one for each in imported.lineage(owner) for base in each.bases for one in names(base)]
         return any(one.endswith("PreTrainedModel") for one in bases) or (
-            outside.is_managed(owner) and call.function in self._early(call.function)
+            imported.is_managed(owner) and call.function in self._early(call.function)
         )
 
     def _early(self, function: Function) -> set[Function]:

@@ -11,7 +11,7 @@ from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.expressions import FILLING, VALUE
 from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import Store
-from devfix_codemods.loading import words
+from devfix_codemods.loading import naming
 from devfix_codemods.loading.calls import Calls, Load
 from devfix_codemods.loading.uses import Use, Uses, unmoved
 from devfix_codemods.placement.calls import bound
@@ -119,11 +119,11 @@ class _Follower:
 
     def _entry(self, entry: Node, key: object) -> None:
         self._note(Use.APART, entry)
-        if isinstance(key, str) and words.RANDOM.search(key):
+        if isinstance(key, str) and naming.RANDOM.search(key):
             self._note(Use.STATES, entry)
-        elif isinstance(key, str) and words.PLAIN.match(key):
+        elif isinstance(key, str) and naming.PLAIN.match(key):
             asked = {one.extra for one in self._files.users_of(entry) if one.op is Op.ATTR}
-            plain = Use.OPTIONS if words.OPTIONS.search(key) else Use.READS
+            plain = Use.OPTIONS if naming.OPTIONS.search(key) else Use.READS
             self._note(Use.KEPT if asked & {"to", "cuda"} else plain, entry)
         else:
             self._go(entry)
@@ -223,9 +223,9 @@ class _Follower:
         elif qualified == "builtins.setattr" and len(call.args) > 2:
             all_of_it = call.args[1] is call.function.self_node and call.args[2].op is not Op.CONST
             self._note(Use.RESTORED if all_of_it else Use.HELD, call)
-        elif words.PASSES.fullmatch(last) or qualified == "torch.device":
+        elif naming.PASSES.fullmatch(last) or qualified == "torch.device":
             self._go(call, whole and package != "builtins")
-        elif words.LOOKS.fullmatch(last) and package in {"builtins", "numpy"}:
+        elif naming.LOOKS.fullmatch(last) and package in {"builtins", "numpy"}:
             self._note(Use.READS, call)
         elif package == "builtins":
             self._note(Use.OTHER, call)
@@ -234,7 +234,7 @@ class _Follower:
         elif self._by_effect(row, call, (one for one in others if one is not node), whole):
             return
         elif package == "torch":
-            self._note(Use.STATES if words.RANDOM.search(last) else Use.OTHER, call)
+            self._note(Use.STATES if naming.RANDOM.search(last) else Use.OTHER, call)
         else:
             self._unread(node, call, last)
 
@@ -259,9 +259,9 @@ class _Follower:
             use = Use.FEEDS_UNSURE
         elif owner in self._kinds.module_classes or self._kinds.says_surely(base, Kind.MODULE):
             use = Use.FEEDS
-        elif words.NUMBERS.search(text):
+        elif naming.NUMBERS.search(text):
             use = Use.FEEDS_NUMBERS
-        elif words.KEEPS.search(text.rpartition(".")[2]):
+        elif naming.KEEPS.search(text.rpartition(".")[2]):
             use = Use.FEEDS_UNSURE
         elif owner is not None and not any(map(names, owner.bases)):
             use = Use.OTHER
@@ -270,7 +270,7 @@ class _Follower:
 
     def _unread(self, node: Node, call: Node, name: str) -> None:
         """A call of which nothing is read but its name, and the names of what it gets."""
-        logs, feeds = words.LOGS.fullmatch(name), words.STATE.search(name)
+        logs, feeds = naming.LOGS.fullmatch(name), naming.STATE.search(name)
         given = Use.ON_HOST if self._is_data(node, call, name) else Use.GIVEN
         self._note(Use.READS if logs else Use.FEEDS_UNSURE if feeds else given, call)
 
@@ -278,7 +278,7 @@ class _Follower:
         """`DataLoader(loaded)`, `Batches(dataset=loaded)`, `DataLoader(Rows(loaded))`"""
         given = next(word for word, one in zip(call.extras, call.args[1:]) if one is node)
         made = self._files.users_of(call) if sounds_like_class(call.args[0]) else ()
-        takes = node is call.args[1] and words.TAKES_DATA.search(name) is not None
+        takes = node is call.args[1] and naming.TAKES_DATA.search(name) is not None
         return takes or given == "dataset" or any(self._kinds.of(one) is Kind.LOADER for one in made)
 
     # Where it is kept, and comes back

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from devfix_codemods.assumptions.asked import speaks
+from devfix_codemods.assumptions.availability_tests import speaks
 from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Safety
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.loading import words
-from devfix_codemods.loading.beside import Beside, written
+from devfix_codemods.loading import naming
 from devfix_codemods.loading.calls import Calls, Load
 from devfix_codemods.loading.devices import Devices
 from devfix_codemods.loading.following import Following
 from devfix_codemods.loading.meetings import Meetings
+from devfix_codemods.loading.nearby_loads import Beside, written
 from devfix_codemods.loading.uses import LOOKS, Use, Uses, unmoved
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.repairs.points import after
@@ -71,7 +71,7 @@ class Places:
 
     def _choose(self, load: Load, uses: Uses) -> Choice | None:
         call, given = load.call, load.call.function.parameters.get("map_location")
-        if speaks(self._index, call.guard, words.ASKS) or self._beside.is_decided(call):
+        if speaks(self._index, call.guard, naming.ASKS) or self._beside.is_decided(call):
             return None
         if load.is_module:
             return self._run_at_hand(load, uses)
@@ -124,7 +124,7 @@ class Places:
     def _probable(self, load: Load, uses: Uses) -> Choice | None:
         """Where it probably belongs, the strongest reason first."""
         names, function = self._names(load.call, uses), load.call.function
-        if Use.ON_HOST in uses or any(map(words.DATA.search, names)):
+        if Use.ON_HOST in uses or any(map(naming.DATA.search, names)):
             return self._probably_host("it is read on the host as it is loaded")
         device = self._devices.at_hand(load.call, uses)
         if (staying := self._why_it_stays(load, uses)) is not None:
@@ -135,7 +135,7 @@ class Places:
             return self._probably_host("it is saved as it is loaded, before any move")
         if Use.FEEDS in uses:
             return self._probably_host("its tensors are copied into the parameters")
-        if function in self._analysis.constraints.births.hosted or Use.STATES in uses:
+        if function in self._analysis.constraints.births.host_functions or Use.STATES in uses:
             works = function.name == "__getitem__"
             return self._probably_host("a worker of a loader has no device") if works else None
         if device is not None:
@@ -145,14 +145,14 @@ class Places:
             return _SAY
         path = ast.unparse(written(load.call, load.call.args[1])).rpartition(".")[2]
         spoken = [*names, path, *([function.name] if returned and not names else [])]
-        if Use.FEEDS_UNSURE in uses or any(map(words.CHECKPOINT.search, spoken)):
+        if Use.FEEDS_UNSURE in uses or any(map(naming.CHECKPOINT.search, spoken)):
             return self._probably_host("a checkpoint is taken apart on the host")
         if (place := self._beside.place(load.call)) is not None:
             return Choice(place, Safety.UNSAFE, "the other loads here say this place", agrees=True)
-        gives = returned and words.GIVES_MODEL.search(function.name)
-        if not (gives or Use.RUN in uses or any(map(words.MODEL.search, names))):
+        gives = returned and naming.GIVES_MODEL.search(function.name)
+        if not (gives or Use.RUN in uses or any(map(naming.MODEL.search, names))):
             return None
-        goes = Use.RETURNED in uses or Use.GIVEN in uses or words.HARDWARE.search(self._index.source.text)
+        goes = Use.RETURNED in uses or Use.GIVEN in uses or naming.HARDWARE.search(self._index.source.text)
         return _SAY if goes else self._probably_host("nothing in this file is on a device")
 
     def _beside_device(self, load: Load, uses: Uses, device: str) -> Choice:
@@ -177,7 +177,7 @@ class Places:
         parts = [one for one in uses.values if one.op is Op.ITEM]
         if any(self._is_stepped(one) for one in parts):
             return "an optimizer in it keeps its state where that lands"
-        entries = (one for one in parts if words.NETWORK.fullmatch(str(one.extra)))
+        entries = (one for one in parts if naming.NETWORK.fullmatch(str(one.extra)))
         ways = (self._following.of_values([one]) for one in entries)
         kept = any((Use.RETURNED in one or Use.HELD in one) and not _TAKEN & one.found.keys() for one in ways)
         return "a network in it is kept as it is" if kept else None
@@ -199,7 +199,7 @@ class Places:
 def _is_network(move: Node, uses: Uses) -> bool:
     """Whether a call moves a module, which may keep tensors that do not move with it."""
     moved = move.args[0].args[0]
-    return _is_whole(move, uses) or (moved.op is Op.ITEM and words.NETWORK.fullmatch(str(moved.extra)) is not None)
+    return _is_whole(move, uses) or (moved.op is Op.ITEM and naming.NETWORK.fullmatch(str(moved.extra)) is not None)
 
 
 def _is_whole(move: Node, uses: Uses) -> bool:

@@ -81,7 +81,7 @@ class Models:
     def _is_made_by_hand(self, made: Node) -> bool:
         """Whether code makes a module that no framework gets to see, though the file imports one which places them."""
         defaults, owner = self._births.defaults, made.function.owner
-        if made.op is not Op.CALL or not defaults.managed or self._births.outside.is_managed(owner):
+        if made.op is not Op.CALL or not defaults.managed or self._births.imported.is_managed(owner):
             return False
         if has_device(made) or defaults.are_set or defaults.is_under_device(made):
             return False
@@ -89,8 +89,8 @@ class Models:
         return known or any(one in self._births.kinds.module_classes for one in self._classes(made))
 
     def _classes(self, made: Node) -> Iterator[Class]:
-        owner = self._births.outside.class_of(made.args[0]) if made.op is Op.CALL else None
-        return self._births.outside.lineage(owner) if owner is not None else iter(())
+        owner = self._births.imported.class_of(made.args[0]) if made.op is Op.CALL else None
+        return self._births.imported.lineage(owner) if owner is not None else iter(())
 
     def _places_itself(self, owner: Class) -> bool:
         """Whether the methods of a class move anything to a device that they know, or make it there."""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from devfix_codemods.assumptions.asked import speaks
+from devfix_codemods.assumptions.availability_tests import speaks
 from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.catalogue import canonical
 from devfix_codemods.ir import Node, Op

@@ -28,7 +28,7 @@ class Sum:
 def sums_across_devices(analysis: Analysis) -> Iterator[Sum]:
     """Tensors of an output that are added to accumulators on the metric's device."""
     for owner in analysis.module.classes:
-        lineage = analysis.constraints.births.outside.lineage(owner)
+        lineage = analysis.constraints.births.imported.lineage(owner)
         bases = (one for each in lineage for base in each.bases for one in names(base))
         if any(one.startswith("ignite.metrics") for one in bases):
             for function in (owner.methods[one] for one in _UPDATES if one in owner.methods):

@@ -7,31 +7,31 @@ from functools import cached_property
 
 from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.ir.nodes import contradictory, forget
-from devfix_codemods.placement.accumulated import accumulated
-from devfix_codemods.placement.around import is_plain
 from devfix_codemods.placement.calls import local_calls
+from devfix_codemods.placement.combined_evidence import combined
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.construction import is_while_made
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Source, Turn
 from devfix_codemods.placement.handed_tests import name_tests_once
+from devfix_codemods.placement.imported_definitions import ImportedDefinitions
+from devfix_codemods.placement.independent_paths import with_independent_paths
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_for_tests_or_data
-from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.other_files import is_plain
 from devfix_codemods.placement.places import HOST, Where
 from devfix_codemods.placement.search import Conflict, ends
 from devfix_codemods.placement.strengths import STRENGTHS
-from devfix_codemods.placement.witnesses import witnessed
 from devfix_codemods.source import Source as File
 
 
 class Analysis:
     """What is known of where the values of one file live."""
 
-    def __init__(self, tree: ast.Module, outside: Outside | None = None, file: File | None = None) -> None:
+    def __init__(self, tree: ast.Module, imported: ImportedDefinitions | None = None, file: File | None = None) -> None:
         module = lower(tree)
         calls = local_calls(module)
-        kinds = Kinds(module, calls, outside or Outside())
+        kinds = Kinds(module, calls, imported or ImportedDefinitions())
         name_tests_once(kinds)
         self._read(file, kinds, frozenset())
         self._shared: tuple[object, ...] = ()
@@ -54,7 +54,7 @@ class Analysis:
         """
         found = Analysis.__new__(Analysis)
         found._read(self.file, self.kinds, calls)
-        found._shared = (self.kinds, self.kinds.outside)
+        found._shared = (self.kinds, self.kinds.imported)
         return found
 
     def text(self, expression: ast.expr) -> str:
@@ -146,7 +146,7 @@ class Analysis:
     def forget(self) -> None:
         """Let go of all values, which hold one another. Nothing may be asked any more."""
         births = self.constraints.births
-        for module in (self.module, *births.outside.modules) if not self._shared else ():
+        for module in (self.module, *births.imported.modules) if not self._shared else ():
             forget(module)
         parts = [*vars(births).values(), births, self.constraints]
         for part in (*parts, self.kinds, self.graph):
@@ -170,9 +170,9 @@ class Analysis:
         if birth.birth is Birth.READER:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
-            return witnessed(elsewhere)
+            return with_independent_paths(elsewhere)
         if birth.birth in MADE and elsewhere:
-            return accumulated(elsewhere)
+            return combined(elsewhere)
         return elsewhere[0] if elsewhere else None
 
     def _is_read_as_it_is(self, birth: Source) -> bool:

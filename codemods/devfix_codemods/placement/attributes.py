@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Class, Module, Node, Op
+from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.kinds import Kinds
-from devfix_codemods.placement.outside import Outside
 
 MOST_OPERANDS = 40
 
@@ -67,18 +67,18 @@ class Attributes:
         setters = [one.methods["__setattr__"] for one in lineage if "__setattr__" in one.methods]
         return not any(_registers(node) for one in setters for node in one.nodes)
 
-    def carries_all(self, owner: Class, outside: Outside) -> bool:
+    def carries_all(self, owner: Class, imported: ImportedDefinitions) -> bool:
         """Whether a class moves whatever it holds: its own `to`, or `_apply`, goes over all attributes."""
         return any(
             _goes_over_all(node)
-            for one in outside.lineage(owner)
+            for one in imported.lineage(owner)
             for name in _CARRYING & one.methods.keys()
             for node in one.methods[name].nodes
         )
 
-    def meets_in_bases(self, owner: Class, name: str, outside: Outside) -> bool:
+    def meets_in_bases(self, owner: Class, name: str, imported: ImportedDefinitions) -> bool:
         """Whether a method that a class has from another file computes with an attribute and what it is given."""
-        bases = [one for one in outside.lineage(owner) if one not in owner.lineage()]
+        bases = [one for one in imported.lineage(owner) if one not in owner.lineage()]
         return any(
             node.op is Op.OPERATION and any(_is_own(one, name) for one in node.args) and _is_of_input(node)
             for base in bases

@@ -7,48 +7,48 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.alike import Alike
-from devfix_codemods.placement.anew import anew
 from devfix_codemods.placement.arguments import has_device, is_encoding, keyword
-from devfix_codemods.placement.around import around, wrapped_by_callers
-from devfix_codemods.placement.asked import host_tests
-from devfix_codemods.placement.attached import Attachment, attached
 from devfix_codemods.placement.attributes import Attributes
 from devfix_codemods.placement.batches import Batches
 from devfix_codemods.placement.calls import function_of
 from devfix_codemods.placement.copied import copied
 from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.defaults import Defaults
+from devfix_codemods.placement.device_reads import DeviceReads
+from devfix_codemods.placement.device_tests import host_tests
 from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.elements import CALLER, Elements
 from devfix_codemods.placement.evidence import is_read_from_file
-from devfix_codemods.placement.expecting import Expecting
 from devfix_codemods.placement.factories import ROWS, Factories
 from devfix_codemods.placement.families import Families
-from devfix_codemods.placement.fitting import Fitting
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
-from devfix_codemods.placement.hosted import hosted
+from devfix_codemods.placement.host_functions import host_functions
+from devfix_codemods.placement.integer_products import kept_on_host, whole_products
 from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.late_parts import Attachment, attached
 from devfix_codemods.placement.loaders import Loaders
+from devfix_codemods.placement.loss_sums import loss_sums
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import says_host, sounds_like_class
 from devfix_codemods.placement.objects import Objects
-from devfix_codemods.placement.omitted import omitted
+from devfix_codemods.placement.omitted_devices import omitted_devices
+from devfix_codemods.placement.opaque_calls import results_of_opaque_calls
 from devfix_codemods.placement.operands import Operands, is_index, is_only_returned
 from devfix_codemods.placement.origins import Origins
+from devfix_codemods.placement.other_files import from_other_files, wrapped_by_callers
 from devfix_codemods.placement.ownership import handed_over, owned
+from devfix_codemods.placement.partial_moves import PartialMoves
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
 from devfix_codemods.placement.readers import Readers
+from devfix_codemods.placement.replacements import replacements
 from devfix_codemods.placement.roots import Roots
-from devfix_codemods.placement.saved import loaded_again
+from devfix_codemods.placement.saved_files import loaded_again
+from devfix_codemods.placement.shape_arguments import ShapeArguments
 from devfix_codemods.placement.summaries import Wanted
-from devfix_codemods.placement.sums import sums
 from devfix_codemods.placement.targets import Targets, is_typed_cuda, is_typed_host
-from devfix_codemods.placement.unread import unread
 from devfix_codemods.placement.unregistered import Holder, unregistered
-from devfix_codemods.placement.whole import kept_on_host, whole_products
 
 
 class Births:
@@ -67,7 +67,7 @@ class Births:
         undone: Set[ast.AST] = frozenset(),
     ) -> None:
         self.module = module = kinds.module
-        self.outside = outside = kinds.outside
+        self.imported = imported = kinds.imported
         self.kinds = kinds
         self.graph = graph
         self.calls = calls = kinds.calls
@@ -84,23 +84,23 @@ class Births:
         """Modules that were put into one which was moved before."""
         self.unregistered: dict[Node, Holder] = {}
         """Modules that are kept in plain containers, one of each."""
-        self.hosted = hosted(module, kinds, calls)
+        self.host_functions = host_functions(module, kinds, calls)
         self.whole_products = whole_products(module)
         self.owned = owned(module, kinds, calls)
         self.defaults = Defaults(module, kinds, path)
         self.attributes = Attributes(module, kinds)
         # All parts are attributes, so that the analysis finds them when it lets go of all values.
         self._roots = Roots(module, kinds)
-        self.expecting = Expecting(module, kinds, self._roots)
+        self.expecting = DeviceReads(module, kinds, self._roots)
         self._targets = Targets(kinds, undone)
-        self._moves = Moves(kinds, graph, calls, self._targets, self._roots, outside)
+        self._moves = Moves(kinds, graph, calls, self._targets, self._roots, imported)
         handed = handed_over(module, kinds)
         self._modules = Modules(module, kinds, graph, self.defaults, self._moves, self._roots, self.owned, handed)
         self._operands = Operands(kinds, self._moves)
         self._factories = Factories(self, self._moves)
         self._readers = Readers(self)
-        self.origins = Origins(kinds.given, outside)
-        self._datasets = Datasets(kinds, outside, self.origins, module.nodes())
+        self.origins = Origins(kinds.given, imported)
+        self._datasets = Datasets(kinds, imported, self.origins, module.nodes())
         self._batches = Batches(self)
         self.loaders = Loaders(self)
         self.objects = Objects(self)
@@ -167,14 +167,14 @@ class Births:
         self._readers.all()
         self.graph.host_only.update(host_tests(self.module, self.kinds))
         Families(self).all()
-        Fitting(self).all()
-        omitted(self)
-        anew(self)
-        sums(self)
+        ShapeArguments(self).all()
+        omitted_devices(self)
+        replacements(self)
+        loss_sums(self)
         loaded_again(self)
-        unread(self)
-        Alike(self).all()
-        around(self)
+        results_of_opaque_calls(self)
+        PartialMoves(self).all()
+        from_other_files(self)
         kept_on_host(self)
 
     # Calls
@@ -183,7 +183,7 @@ class Births:
         callee = node.args[0]
         found = names(callee)
         if not found or effect(canonical(found[0])) is None:
-            if self._moves.unread(node):
+            if self._moves.is_opaque(node):
                 return
             self._moves.told_host(node)
         if self.kinds.is_converter(callee):
@@ -226,7 +226,7 @@ class Births:
         elif self.kinds.of(node) is Kind.DATASET:
             self._factories.kept(node)
         elif row is None and self.kinds.is_module(node):
-            self._modules.of_imported(node, qualified, self.outside.class_of(node.args[0]))
+            self._modules.of_imported(node, qualified, self.imported.class_of(node.args[0]))
 
     def _collective(self, node: Node) -> None:
         """`dist.all_reduce(total)`: NCCL takes tensors of devices, as far as no other backend is spoken of."""
@@ -287,7 +287,7 @@ class Births:
                 if owner is not None and is_input and not is_index(parameter) and not is_only_returned(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
                 link = "forward-input" if is_input else self.expecting.link(parameter, "parameter")
-                if function not in self.hosted and not self.defaults.is_test:
+                if function not in self.host_functions and not self.defaults.is_test:
                     self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
 
     def _is_test(self, function: Function) -> bool:

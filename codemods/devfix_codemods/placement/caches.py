@@ -95,7 +95,7 @@ def _is_pure(analysis: Analysis, owner: Class, store: Store) -> bool:
         return False
     stored = [one.value for each in analysis.module.functions for one in each.stores if one.key == name]
     if not all(one is store.value or is_none(one) for one in stored) or births.attributes.carries_all(
-        owner, births.outside
+        owner, births.imported
     ):
         return False
     return not any(_changes(one, name) for each in analysis.module.functions for one in ast.walk(each.syntax))

@@ -6,11 +6,11 @@ from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import bound, goes_through, method
-from devfix_codemods.placement.given_back import given_on_host
 from devfix_codemods.placement.kinds import PLACELESS
 from devfix_codemods.placement.naming import sounds_like_loss
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.returns import given_on_host
 from devfix_codemods.placement.scalars import is_scalar
 from devfix_codemods.placement.targets import is_cast
 
@@ -230,7 +230,7 @@ class Calls:
 
     def _shares_nothing(self, callee: Node) -> bool:
         """Whether a callee has no tensors; of one that is not known well, nothing says by a move where it computes."""
-        return self._kinds.is_bare(callee) or (
+        return self._kinds.is_stateless(callee) or (
             self._kinds.is_other(callee)
             and not any(self._births.moves_of(one) for one in (callee, *self._births.roots(callee)))
         )

@@ -22,7 +22,7 @@ class Collations:
     def __init__(self, births: "Births") -> None:
         self._kinds = births.kinds
         self._module = births.module
-        self._outside = births.outside
+        self._imported = births.imported
 
     def of(self, loader: Node) -> Iterator[Function]:
         """The functions of this file that put the batches of a loader together: `collate_fn=self.collate`, or
@@ -65,7 +65,7 @@ class Collations:
 
     @cached_property
     def _functions(self) -> list[Function]:
-        return [one for module in (self._module, *self._outside.collating) for one in _collate_functions(module)]
+        return [one for module in (self._module, *self._imported.collating) for one in _collate_functions(module)]
 
 
 def _collate_functions(module: Module) -> Iterator[Function]:

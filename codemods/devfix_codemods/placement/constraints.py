@@ -13,7 +13,6 @@ from devfix_codemods.ir.nodes import ALWAYS, Store
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.call_constraints import Calls
 from devfix_codemods.placement.calls import constructing
-from devfix_codemods.placement.carried import Carried
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
@@ -21,6 +20,7 @@ from devfix_codemods.placement.indices import indices, is_item, is_of_tensor
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import is_no_tensor
+from devfix_codemods.placement.manual_moves import ManualMoves
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import Where, sounds_like_device
 from devfix_codemods.placement.unpacked import returned_at
@@ -38,7 +38,7 @@ class Constraints:
         self.births = Births(kinds, self.graph, path, undone)
         self.births.all()
         self.graph.host_only |= MEANT_TO_FAIL | NEVER
-        self._carried = Carried(self.births)
+        self._carried = ManualMoves(self.births)
         self.joined = Joined(self.births)
         self._dimensions = Dimensions(self.kinds, self.births.attributes)
         operations = Operations(self.births)

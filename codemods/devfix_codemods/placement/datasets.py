@@ -11,9 +11,9 @@ from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.arguments import argument
 from devfix_codemods.placement.calls import bound, local_calls, method
+from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.origins import Origins
-from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import Where, place_of
 
 DEEPEST = 14
@@ -26,8 +26,8 @@ Bindings = Mapping[Node, Node]
 class Datasets:
     """What the loaders of one file yield, as far as it can be read."""
 
-    def __init__(self, kinds: Kinds, outside: Outside, origins: Origins, nodes: Iterable[Node]) -> None:
-        self._outside = outside
+    def __init__(self, kinds: Kinds, imported: ImportedDefinitions, origins: Origins, nodes: Iterable[Node]) -> None:
+        self._imported = imported
         self._own = kinds
         self._origins = origins
         self._others: dict[Module, Kinds] = {}
@@ -66,7 +66,7 @@ class Datasets:
 
     def _gives(self, made: Node, part: object) -> bool:
         """Whether a data set gives a placed part, or a text."""
-        found = self._outside.definition(made.args[0])
+        found = self._imported.definition(made.args[0])
         if not isinstance(found, Class):
             return any(self._is_placed(one, {}, 0) for one in made.args[1:])
         given, item = method(found, "__init__"), method(found, "__getitem__")

@@ -16,7 +16,7 @@ from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders, is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_text, sounds_otherwise
 from devfix_codemods.placement.places import HOST, Place, Where
-from devfix_codemods.placement.replaced import replaced
+from devfix_codemods.placement.replaced_parts import replaced
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -87,7 +87,7 @@ class Elements:
 
     def _comes_from_host(self, node: Node) -> bool:
         """Whether no framework places what the function of a value is given."""
-        return not self._births.defaults.managed and not self._births.outside.is_managed(node.function.owner)
+        return not self._births.defaults.managed and not self._births.imported.is_managed(node.function.owner)
 
     def _stays(self, node: Node) -> bool:
         """Whether the data set of a loader has placed a part of a batch, or gives a text there."""

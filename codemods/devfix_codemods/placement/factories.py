@@ -102,7 +102,7 @@ class Factories:
             self._defaults.is_under_device(node)
             or self._defaults.are_set
             or self._is_lazy
-            or node.function in self._births.hosted
+            or node.function in self._births.host_functions
             or is_bound_to_host(node)
         )
 

@@ -11,15 +11,15 @@ from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.calls import method
-from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.displays import left_in_displays
-from devfix_codemods.placement.forgotten import Forgotten
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined, is_measure
+from devfix_codemods.placement.manual_moves import is_thrown_away
+from devfix_codemods.placement.parallel_statements import ParallelStatements
 from devfix_codemods.placement.places import Where
-from devfix_codemods.placement.plain import PlainAttributes
+from devfix_codemods.placement.plain_tensors import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
-from devfix_codemods.placement.twins import Twins
+from devfix_codemods.placement.unused_devices import UnusedDevices
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -42,11 +42,11 @@ class Families:
         for base, row in self._rows():
             self._row(base, row)
         left_in_displays(self._births)
-        Twins(self._births, self._comes_from_outside).all()
+        ParallelStatements(self._births, self._comes_from_outside).all()
         self._fields()
         self._twin_loops()
         Together(self._births).all()
-        Forgotten(self._births).all()
+        UnusedDevices(self._births).all()
         PlainAttributes(self._births).all()
         self._copied_to_host()
 
@@ -172,7 +172,7 @@ class Families:
         """What one loop over a loader moves, others move that call it the same."""
         loops: dict[object, list[Node]] = defaultdict(list)
         for node in self._module.nodes():
-            if node.op not in _OF_LOOPS or node.function in self._births.hosted:
+            if node.op not in _OF_LOOPS or node.function in self._births.host_functions:
                 continue
             base = node.args[0] if node.op is Op.ITEM and node.args else node
             if base.op is Op.ITER and isinstance(node.syntax, ast.Name) and self._kinds.of(node) in {None, Kind.TENSOR}:

@@ -13,14 +13,14 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.annotations import annotated
 from devfix_codemods.placement.arguments import is_none
-from devfix_codemods.placement.bare import is_bare
 from devfix_codemods.placement.differentiable import differentiable
-from devfix_codemods.placement.encoded import called_with_encodings
+from devfix_codemods.placement.encodings import called_with_encodings
 from devfix_codemods.placement.facts import Facts
-from devfix_codemods.placement.filled import say_filled
-from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.imported_definitions import ImportedDefinitions
+from devfix_codemods.placement.mapping_entries import say_filled
 from devfix_codemods.placement.same_class import made_by_one_class
-from devfix_codemods.placement.saved import same_kinds
+from devfix_codemods.placement.saved_files import same_kinds
+from devfix_codemods.placement.stateless_modules import is_stateless
 from devfix_codemods.placement.uses import (
     asked_for_both,
     called_models,
@@ -40,11 +40,13 @@ from devfix_codemods.placement.values import of_field, of_value
 class Kinds(Facts):
     """Kinds of the values of one file."""
 
-    def __init__(self, module: Module, calls: dict[Node, Function], outside: Outside | None = None) -> None:
+    def __init__(
+        self, module: Module, calls: dict[Node, Function], imported: ImportedDefinitions | None = None
+    ) -> None:
         super().__init__()
         self.module = module
         self.calls = calls
-        self.outside = outside or Outside()
+        self.imported = imported or ImportedDefinitions()
         self.named: dict[str, list[Node]] = defaultdict(list)
         """The parameters of which an annotation says what they are, by name."""
         self.given: dict[Node, list[Node]] = defaultdict(list)
@@ -138,7 +140,7 @@ class Kinds(Facts):
         """Whether a class is one of modules by its bases, not only by its having a `forward`."""
         seen |= {one}
         for base in one.bases:
-            inside = self.outside.class_of(base)
+            inside = self.imported.class_of(base)
             if inside is not None and inside not in seen and self.derives_from_module(inside, seen):
                 return True
             for qualified in names(base):
@@ -231,10 +233,10 @@ class Kinds(Facts):
         """Whether a callee has no tensors of its own, as the catalogue says of what makes it."""
         return self.is_among(node, self.others)
 
-    def is_bare(self, node: Node) -> bool:
+    def is_stateless(self, node: Node) -> bool:
         """Whether a callee is a module of torch without tensors, whatever makes it: its calls share no place."""
         made = self._makers.get(self.find(node), ())
-        return bool(made) and all(map(is_bare, made))
+        return bool(made) and all(map(is_stateless, made))
 
     @cached_property
     def _makers(self) -> dict[Node, list[Node]]:

@@ -73,7 +73,7 @@ class Loaders:
             return False
         if self._births.is_move(data):
             return self._births.is_elsewhere(data)
-        made = self._births.outside.class_of(data.args[0])
+        made = self._births.imported.class_of(data.args[0])
         if made is not None and made not in self._births.module.classes:
             return False  # `Datasets` follows what those give
         if made is not None:

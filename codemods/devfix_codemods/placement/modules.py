@@ -6,16 +6,16 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement.abroad import place_given
 from devfix_codemods.placement.arguments import has_device, keyword
-from devfix_codemods.placement.bare import is_bare
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
+from devfix_codemods.placement.imported_calls import place_given
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import sounds_like_options, sounds_like_runner
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.roots import Roots
+from devfix_codemods.placement.stateless_modules import is_stateless
 
 
 class Modules:
@@ -60,7 +60,7 @@ class Modules:
 
     def of_imported(self, node: Node, qualified: str, made: Class | None) -> None:
         """A module that something makes which is imported: an object of a class that is read, or what nobody knows."""
-        if self._kinds.outside.is_managed(made):
+        if self._kinds.imported.is_managed(made):
             return
         if made is not None and made in self._kinds.module_classes:
             self.of_class(node, made)
@@ -328,7 +328,7 @@ def _needs_no_move(node: Node, qualified: str) -> bool:
     return (
         (qualified in rows.CONTAINERS or qualified == "torchmetrics.MetricCollection")
         and bool(parts)
-        and all(one.op is Op.CALL and (is_bare(one) or _is_moved(one)) for one in parts)
+        and all(one.op is Op.CALL and (is_stateless(one) or _is_moved(one)) for one in parts)
     )
 
 

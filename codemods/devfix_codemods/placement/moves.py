@@ -5,15 +5,15 @@ from collections import defaultdict
 
 from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.placement import abroad
+from devfix_codemods.placement import imported_calls
 from devfix_codemods.placement.arguments import keyword, loaded_to
-from devfix_codemods.placement.asking import asks_for_place
 from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.device_conditions import asks_for_place
 from devfix_codemods.placement.graph import Birth, Graph, Source
+from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.kinds import Kinds
-from devfix_codemods.placement.outside import Outside
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of
-from devfix_codemods.placement.replaced import speaks_of_moving
+from devfix_codemods.placement.replaced_parts import speaks_of_moving
 from devfix_codemods.placement.roots import Roots
 from devfix_codemods.placement.targets import Targets, moving_call
 
@@ -22,14 +22,20 @@ class Moves:
     """The moves of one file, which it adds to the graph one by one, and to what the roots of values are."""
 
     def __init__(
-        self, kinds: Kinds, graph: Graph, calls: dict[Node, Function], targets: Targets, roots: Roots, outside: Outside
+        self,
+        kinds: Kinds,
+        graph: Graph,
+        calls: dict[Node, Function],
+        targets: Targets,
+        roots: Roots,
+        imported: ImportedDefinitions,
     ) -> None:
         self._kinds = kinds
         self._graph = graph
         self._calls = calls
         self._targets = targets
         self._roots = roots
-        self._outside = outside
+        self._imported = imported
         self.places: dict[Node, Place] = {}
         """Each call that moves, and where to."""
         self._called: dict[Node, Place] = {}
@@ -76,7 +82,7 @@ class Moves:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
         if node in self._calls:
             return False
-        if len(node.args) > 1 and (speaks_of_moving(node.args[0]) or abroad.moves(self._outside, node)):
+        if len(node.args) > 1 and (speaks_of_moving(node.args[0]) or imported_calls.moves(self._imported, node)):
             return True
         if any(self._moves_leaves(one) for one in node.args[1:]):
             return True
@@ -197,19 +203,19 @@ class Moves:
 
     # Moves by functions
 
-    def unread(self, call: Node) -> bool:
+    def is_opaque(self, call: Node) -> bool:
         """`batch = to_device(batch, device)`, of which nothing is read; whether it is such a call."""
         callee = call.args[0]
         if (callee.op is Op.ATTR and method_effect(str(callee.extra)) is not None) or not self.is_moving_call(call):
             return False
-        if self._kinds.is_module(call) or self._kinds.is_module(callee) or self._outside.class_of(callee) is not None:
+        if self._kinds.is_module(call) or self._kinds.is_module(callee) or self._imported.class_of(callee) is not None:
             return False
         for one in call.args[1:]:
             if self._kinds.of(one) in {None, Kind.TENSOR, Kind.SEQUENCE, Kind.MAPPING}:
                 for root in self._roots.of(one):
                     self.movers[root].append(call)
                     self.places.setdefault(call, CUDA)
-        moves = speaks_of_moving(callee) or abroad.moves(self._outside, call)
+        moves = speaks_of_moving(callee) or imported_calls.moves(self._imported, call)
         self._graph.add(Source(call, CUDA, Birth.MOVE, ("moved-by-call" if moves else "given-device",)))
         return True
 

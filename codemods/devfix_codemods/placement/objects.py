@@ -28,7 +28,7 @@ class Objects:
             return
         for owner in self._births.module.classes:
             made = method(owner, "__init__")
-            if made is None or made.owner is not owner or self._births.outside.is_managed(owner):
+            if made is None or made.owner is not owner or self._births.imported.is_managed(owner):
                 continue
             if owner in self._kinds.module_classes:
                 self._of_family(owner, made)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.outside import Outside
+from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 
 DEEPEST = 6
 MOST_STEPS = 200
@@ -15,9 +15,9 @@ MOST_STEPS = 200
 class Origins:
     """What the values of one file are, as they are made, here or in the files that it imports."""
 
-    def __init__(self, given: Mapping[Node, list[Node]], outside: Outside) -> None:
+    def __init__(self, given: Mapping[Node, list[Node]], imported: ImportedDefinitions) -> None:
         self._given = given
-        self._outside = outside
+        self._imported = imported
 
     def of(self, node: Node, depth: int = 0) -> list[Node]:
         """The values that `node` may be: calls that are not read, displays, constants, what some caller gives."""
@@ -64,13 +64,13 @@ class Origins:
 
     def called(self, call: Node) -> Function | None:
         """The function that a call surely runs: one of this project, or the method of its own object."""
-        found = self._outside.definition(call.args[0])
+        found = self._imported.definition(call.args[0])
         if found is not None:
             return found if isinstance(found, Function) else None
         callee, owner = call.args[0], call.function.owner
         if owner is None or callee.op is not Op.ATTR or callee.args[0] is not call.function.self_node:
             return None
-        methods = (one.methods.get(str(callee.extra)) for one in self._outside.lineage(owner))
+        methods = (one.methods.get(str(callee.extra)) for one in self._imported.lineage(owner))
         return next((one for one in methods if one is not None), None)
 
     def _stored(self, node: Node) -> Iterator[Node]:
@@ -78,7 +78,7 @@ class Origins:
         owner = node.function.owner
         if owner is None or node.args[0] is not node.function.self_node:
             return
-        for one in self._outside.lineage(owner):
+        for one in self._imported.lineage(owner):
             for function in one.methods.values():
                 for store in function.stores:
                     if store.is_attribute and store.key == node.extra and store.base is function.self_node:

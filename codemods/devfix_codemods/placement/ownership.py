@@ -98,7 +98,7 @@ def _may_be_module(owner: Class | None, kinds: Kinds) -> bool:
 
 def _is_read(call: Node, kinds: Kinds) -> bool:
     """Whether a call makes an object of a class that is read, and no module: what it does with its parts is known."""
-    made = kinds.outside.class_of(call.args[0])
+    made = kinds.imported.class_of(call.args[0])
     return made is not None and not _may_be_module(made, kinds)
 
 

@@ -14,13 +14,13 @@ from devfix_codemods.ir import Class, Function, Guard, Node, Op
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
-from devfix_codemods.placement.carried import is_thrown_away
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.loaders import is_no_tensor, is_plain
+from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.naming import sounds_like_data, sounds_like_host, speaks_of_host
 from devfix_codemods.placement.places import CUDA, HOST
 from devfix_codemods.placement.views import chain, wholes
-from devfix_codemods.placement.written import Written
+from devfix_codemods.placement.written_arrays import Written
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -82,7 +82,7 @@ class Readers:
     def method(self, call: Node, base: Node) -> None:
         """`x.numpy()`; with `force=True` it copies by itself."""
         forced = "force" in call.extras
-        if forced or self._kinds.of(base) not in {Kind.TENSOR, None} or call.function in self._births.hosted:
+        if forced or self._kinds.of(base) not in {Kind.TENSOR, None} or call.function in self._births.host_functions:
             return
         if (self._kinds.of(base) is Kind.TENSOR and not self._is_own(base)) or self._is_of_torch(base):
             self._wanted.append((base, call))
@@ -97,7 +97,7 @@ class Readers:
         if value.op is not Op.PARAM or not isinstance(annotation, ast.Name):
             return False
         named = value.function.module.top.finals.get(annotation.id)
-        return named is not None and isinstance(self._births.outside.definition(named), Class)
+        return named is not None and isinstance(self._births.imported.definition(named), Class)
 
     def _is_of_torch(self, value: Node) -> bool:
         """Whether what has `.numpy()` can only be a tensor of torch, by what the file imports."""
@@ -198,8 +198,8 @@ class Readers:
         """How surely what a call reads should be copied for it."""
         function = value.function
         yield "plotted" if call in self._plots and function.owner not in self._kinds.module_classes else "needs-host"
-        outside = function.owner not in self._kinds.module_classes
-        if outside and sounds_like_data(function) and not self._stands_beside_copies(call):
+        imported = function.owner not in self._kinds.module_classes
+        if imported and sounds_like_data(function) and not self._stands_beside_copies(call):
             yield "read-in-data"
         if any(map(sounds_like_host, chain(value))) or any(map(speaks_of_host, _called_as(function))):
             yield "read-for-host"

@@ -14,7 +14,7 @@ from devfix_codemods.catalogue.torch import WEIGHTS
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.nodes import contradictory
-from devfix_codemods.placement.asking import asks_for_place
+from devfix_codemods.placement.device_conditions import asks_for_place
 from devfix_codemods.placement.graph import OF_BATCHES, Birth, Edge, Graph, Source, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.strengths import COSTS

@@ -11,7 +11,7 @@ from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.evidence import UNKNOWN, of_api, of_item, of_method, of_tokenizer
 from devfix_codemods.placement.naming import bound_name, is_device_text, sounds_like_class
-from devfix_codemods.placement.passing import passed
+from devfix_codemods.placement.pass_through import passed
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.kinds import Kinds
@@ -145,7 +145,7 @@ def _call(kinds: "Kinds", node: Node) -> None:
     if called is not None:
         _local_call(kinds, node, called)
     of_tokenizer(kinds, node)
-    made = kinds.outside.class_of(callee)
+    made = kinds.imported.class_of(callee)
     given = passed(node)
     if given is not None and made is not None:
         kinds.gone_through[node] = given

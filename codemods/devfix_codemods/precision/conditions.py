@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Hashable, Iterable, Iterator
 
-from devfix_codemods.assumptions.asked import speaks
+from devfix_codemods.assumptions.availability_tests import speaks
 from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.guards import comparison

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from devfix_codemods import catalogue
-from devfix_codemods.assumptions.followed import may_be_none
+from devfix_codemods.assumptions.device_sources import may_be_none
 from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.index import Index
-from devfix_codemods.assumptions.told import Told
 from devfix_codemods.edits.operations import Argument, Edit, MoveImportedName, ReplaceExpression, RewriteCall
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Fix, Safety
@@ -63,13 +63,13 @@ class Missing:
         self._source = unit.source
         self._references = list(unit.names.references(unit.source.tree))
 
-    def told(self) -> Iterator[Told]:
+    def told(self) -> Iterator[Answer]:
         yield from self._plain()
         yield from self._paired()
         yield from self._scalers()
         yield from self._custom()
 
-    def _plain(self) -> Iterator[Told]:
+    def _plain(self) -> Iterator[Answer]:
         """Calls that certainly mean `torch.amp.autocast`."""
         for node, candidates in self._references:
             call = api.called(self._names, node)
@@ -80,7 +80,7 @@ class Missing:
                 fix = Fix(Safety.SAFE, "give `autocast` its device type", (edit,), (1, 10))
                 yield self._told(call, message, fix)
 
-    def _paired(self) -> Iterator[Told]:
+    def _paired(self) -> Iterator[Answer]:
         """Calls under an import with a fall-back."""
         for pair, references in self._pairs("autocast").items():
             calls = [api.called(self._names, node) for node in references]
@@ -93,7 +93,7 @@ class Missing:
             if fix is not None and not lacking and typed:
                 yield self._told(typed[0], _FALL_BACK, fix)
 
-    def _scalers(self) -> Iterator[Told]:
+    def _scalers(self) -> Iterator[Answer]:
         """`GradScaler("cuda")` under an import with a fall-back."""
         for pair, references in self._pairs("GradScaler").items():
             for node in references:
@@ -105,7 +105,7 @@ class Missing:
                 edit = RewriteCall(self._source.span(call), None, rest)
                 yield self._told(call, _SCALER, Fix(Safety.SAFE, "leave the device to the default", (edit,)))
 
-    def _custom(self) -> Iterator[Told]:
+    def _custom(self) -> Iterator[Answer]:
         """`@custom_fwd` and `@custom_bwd` of `torch.amp`, which have lost their default."""
         for node, candidates in self._references:
             if not {one.qualified for one in candidates} <= api.CUSTOM:
@@ -126,8 +126,8 @@ class Missing:
         arguments = (*kept[: len(call.args)], Argument(device, "device_type"), *kept[len(call.args) :])
         return RewriteCall(self._source.span(call), None, arguments)
 
-    def _told(self, node: ast.expr, message: str, fix: Fix | None) -> Told:
-        return Told(node, message, fix, None if fix else _ADVICE)
+    def _told(self, node: ast.expr, message: str, fix: Fix | None) -> Answer:
+        return Answer(node, message, fix, None if fix else _ADVICE)
 
     def _fault(self, call: ast.Call) -> str | None:
         """What is wrong with the device type of an autocast call, or None."""

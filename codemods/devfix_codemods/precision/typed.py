@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.index import Index
-from devfix_codemods.assumptions.told import Told
 from devfix_codemods.edits.operations import AddImport, Argument, Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Fix, Safety
@@ -78,7 +78,7 @@ class Types:
         self._wired = Wired(index, self._devices)
         self._stays = stays
 
-    def told(self) -> Iterator[Told]:
+    def told(self) -> Iterator[Answer]:
         for call in self._index.calls:
             qualified = set(names(call.args[0]))
             known = next((one for all_names, one in _APIS if qualified and qualified <= all_names), None)
@@ -86,7 +86,7 @@ class Types:
             if found is not None:
                 yield found
 
-    def _of_api(self, call: Node, one: _Api) -> Told | None:
+    def _of_api(self, call: Node, one: _Api) -> Answer | None:
         """What is wrong with the device type of a call."""
         positions = None in call.extras[:1]
         wrong = self._given(call, -1, one.wrong) if one.wrong is not None else None
@@ -98,7 +98,7 @@ class Types:
             return self._changed(call, given, change)
         return self._for_cuda(call) if one is _AUTOCAST else None
 
-    def _of_wrapper(self, call: Node) -> Told | None:
+    def _of_wrapper(self, call: Node) -> Answer | None:
         """`device_type=` of a project's own `...Autocast`, which hands it on."""
         given = self._given(call, -1, "device_type")
         if given is None or not self._name(call).lower().endswith("autocast"):
@@ -163,7 +163,7 @@ class Types:
         finals = self._index.analysis.module.top.finals
         return next((one for one, node in finals.items() if isinstance(one, str) and names(node) == ("torch",)), None)
 
-    def _misnamed(self, call: Node, wrong: _Given, one: _Api) -> Told:
+    def _misnamed(self, call: Node, wrong: _Given, one: _Api) -> Answer:
         change, kind = self._change(wrong, call, one), self._devices.kind(wrong.node)
         if (
             change is None
@@ -185,16 +185,16 @@ class Types:
 
     # A literal for CUDA
 
-    def _for_cuda(self, call: Node) -> Told | None:
+    def _for_cuda(self, call: Node) -> Answer | None:
         """A literal `"cuda"` where the data says what is right."""
         given, message = self._given(call, 0, "device_type"), _WIRED.format(name=self._name(call))
         code = self._wired.other_type(call)
         assert isinstance(call.syntax, ast.Call)
         if code is None or given is None:
-            return Told(call.syntax, message, None, _DECORATOR) if decorates_forward(self._index, call) else None
+            return Answer(call.syntax, message, None, _DECORATOR) if decorates_forward(self._index, call) else None
         advice = self._stays(code, self._wired.type_asked_about(call) is not None)
         if advice is not None:
-            return Told(call.syntax, message, None, advice)
+            return Answer(call.syntax, message, None, advice)
         edit = ReplaceExpression(self._index.source.span(given.written), code)
         return self._told(call, message, False, f"take `{code}`", (edit,))
 
@@ -207,10 +207,10 @@ class Types:
     def _indexed(self, call: Node, given: _Given, may: str) -> str:
         return _INDEX.format(name=self._name(call), value=ast.unparse(given.written), may=may)
 
-    def _changed(self, call: Node, given: _Given, change: _Change) -> Told:
+    def _changed(self, call: Node, given: _Given, change: _Change) -> Answer:
         edit = ReplaceExpression(self._index.source.span(given.written), change.code)
         return self._told(call, change.message, change.safe, "give the device's type", (edit, *change.imports))
 
-    def _told(self, call: Node, message: str, safe: bool, title: str, edits: tuple[Edit, ...]) -> Told:
+    def _told(self, call: Node, message: str, safe: bool, title: str, edits: tuple[Edit, ...]) -> Answer:
         assert isinstance(call.syntax, ast.Call)
-        return Told(call.syntax, message, Fix(Safety.SAFE if safe else Safety.UNSAFE, title, edits))
+        return Answer(call.syntax, message, Fix(Safety.SAFE if safe else Safety.UNSAFE, title, edits))

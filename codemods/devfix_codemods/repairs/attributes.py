@@ -109,7 +109,7 @@ def _bases(analysis: Analysis, owner: Class) -> Iterator[str]:
 
 def _lineage(analysis: Analysis, owner: Class) -> Iterator[Class]:
     """A class, and those that it is derived from, in whatever files."""
-    return analysis.constraints.births.outside.lineage(owner)
+    return analysis.constraints.births.imported.lineage(owner)
 
 
 def _is_taken(analysis: Analysis, owner: Class, name: str) -> bool:

@@ -8,19 +8,19 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.unregistered import UNREGISTERED
-from devfix_codemods.repairs.again import moved_again
 from devfix_codemods.repairs.averaged import taken_along
-from devfix_codemods.repairs.beside import behind_birth, beside_sibling
 from devfix_codemods.repairs.callers import suits_callers
 from devfix_codemods.repairs.containers import registered
 from devfix_codemods.repairs.cut import SAFE, SUGGESTION, UNSAFE, Cut
 from devfix_codemods.repairs.elements import element
-from devfix_codemods.repairs.halves import leaves_half, meets_encoding
-from devfix_codemods.repairs.made import array, factory
+from devfix_codemods.repairs.factories import array, factory
+from devfix_codemods.repairs.host_callers import leaves_half, meets_encoding
 from devfix_codemods.repairs.modules import beside_module, made_module
 from devfix_codemods.repairs.readers import copies, wanted_on_host
+from devfix_codemods.repairs.repeated_moves import moved_again
+from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling
 from devfix_codemods.repairs.siblings import like_siblings
-from devfix_codemods.repairs.sound import is_sound
+from devfix_codemods.repairs.soundness import is_sound
 from devfix_codemods.repairs.tensors import is_surely_tensor
 from devfix_codemods.repairs.wrapped import at_call, wrapped
 from devfix_codemods.source import Source

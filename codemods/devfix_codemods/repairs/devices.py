@@ -14,8 +14,6 @@ from devfix_codemods.placement.arguments import is_optional
 from devfix_codemods.placement.graph import MADE
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.at_hand import of_tensors
-from devfix_codemods.repairs.at_modules import of_called
 from devfix_codemods.repairs.conditions import (
     condition,
     conditional,
@@ -24,13 +22,15 @@ from devfix_codemods.repairs.conditions import (
     test_around,
     way_to,
 )
-from devfix_codemods.repairs.declared import for_choice
-from devfix_codemods.repairs.held import device_side
-from devfix_codemods.repairs.named import named
+from devfix_codemods.repairs.declared_devices import for_choice
+from devfix_codemods.repairs.named_devices import named
+from devfix_codemods.repairs.nearby_modules import of_called
+from devfix_codemods.repairs.nearby_tensors import of_tensors
 from devfix_codemods.repairs.overlapping import overlapping
 from devfix_codemods.repairs.points import Point, means_same
 from devfix_codemods.repairs.spelling import device_of_given_module, spelled, spelled_test
 from devfix_codemods.repairs.suffix import Suffix
+from devfix_codemods.repairs.unnamed_values import device_side
 
 
 def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:

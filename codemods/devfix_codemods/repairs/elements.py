@@ -10,11 +10,11 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Turn
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.beside import behind_birth, beside_sibling, in_display, in_row
 from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
 from devfix_codemods.repairs.readers import is_read
+from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling, in_display, in_row
 from devfix_codemods.repairs.siblings import assigned, is_container, like_siblings
 from devfix_codemods.repairs.unpacked import rebuilt
 from devfix_codemods.repairs.wrapped import at_meeting, wrapped

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.attached import ATTACHED
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.late_parts import ATTACHED
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.points import before

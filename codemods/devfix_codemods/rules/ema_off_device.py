@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
-from devfix_codemods.placement.accelerated import Stray, stray_models
+from devfix_codemods.placement.accelerate_averages import Stray, stray_models
 from devfix_codemods.placement.averages import Average, copies_beside, stray
 from devfix_codemods.program import Program
 from devfix_codemods.project.names import is_dotted

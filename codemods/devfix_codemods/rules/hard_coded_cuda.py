@@ -63,18 +63,18 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from devfix_codemods.assumptions import chosen, current_card
-from devfix_codemods.assumptions.asked import is_asked
+from devfix_codemods.assumptions import current_card, ignored_choices
+from devfix_codemods.assumptions.answers import Answer
+from devfix_codemods.assumptions.availability_tests import is_asked
 from devfix_codemods.assumptions.cards import constants, later_cards
-from devfix_codemods.assumptions.compared import Comparisons, may_compare
-from devfix_codemods.assumptions.demanded import hands_to_cuda
-from devfix_codemods.assumptions.followed import Followings
+from devfix_codemods.assumptions.comparisons import Comparisons, may_compare
+from devfix_codemods.assumptions.cuda_requirements import hands_to_cuda
+from devfix_codemods.assumptions.device_sources import Followings
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.assumptions.placing import Placing, worth_asking
 from devfix_codemods.assumptions.policy import Policy
 from devfix_codemods.assumptions.purpose import is_for_cuda, is_for_machine
-from devfix_codemods.assumptions.spelled import spelled
-from devfix_codemods.assumptions.told import Told
+from devfix_codemods.assumptions.spelled_cuda import spelled
 from devfix_codemods.findings import Finding
 from devfix_codemods.ir import Node
 from devfix_codemods.program import Program
@@ -88,7 +88,7 @@ def check(program: Program) -> Iterator[Finding]:
         yield one.finding(RULE.code, RULE.name, program.source)
 
 
-def _told(program: Program, index: Index) -> Iterator[Told]:
+def _told(program: Program, index: Index) -> Iterator[Answer]:
     comparisons = Comparisons(index) if may_compare(program.source.data) else None
     if comparisons is not None:
         yield from comparisons.guards()
@@ -105,7 +105,7 @@ def _told(program: Program, index: Index) -> Iterator[Told]:
     yield from _of_sites(program, index)
 
 
-def _of_sites(program: Program, index: Index) -> Iterator[Told]:
+def _of_sites(program: Program, index: Index) -> Iterator[Answer]:
     found = worth_asking(index, spelled(index))
     asked = {one for one in found if is_asked(index, one.call)}
     unasked = [one for one in found if one not in asked]
@@ -121,13 +121,13 @@ def _of_sites(program: Program, index: Index) -> Iterator[Told]:
         device = followings.at_hand(node, asks=asks)
         return device.device if device is not None else None
 
-    yield from chosen.omissions(index, at_hand)
+    yield from ignored_choices.omissions(index, at_hand)
     yield from later_cards(index)
-    yield from chosen.options(index, at_hand)
+    yield from ignored_choices.options(index, at_hand)
     yield from Placing(index, unasked, followings, policy).told() if unasked else ()
-    yield from chosen.that_ask_a_tensor(index, found)
+    yield from ignored_choices.that_ask_a_tensor(index, found)
     yield from Placing.back(index, asked, followings)
-    yield from chosen.that_ask_for_cuda(index, found, partial(at_hand, asks=True))
+    yield from ignored_choices.that_ask_for_cuda(index, found, partial(at_hand, asks=True))
     yield from constants(index, policy)
 
 

@@ -49,8 +49,8 @@ from devfix_codemods.assumptions.purpose import is_test
 from devfix_codemods.edits.operations import Argument, RewriteCall
 from devfix_codemods.findings import Finding, Fix
 from devfix_codemods.loading.calls import Load
-from devfix_codemods.loading.looks import loads_to_anywhere
 from devfix_codemods.loading.places import Choice, Places
+from devfix_codemods.loading.prefilter import loads_to_anywhere
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
 

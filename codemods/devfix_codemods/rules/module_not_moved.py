@@ -40,8 +40,8 @@ a class that cannot be read, which are modules by their use: such a constructor 
 Any.
 """
 
-from devfix_codemods.placement.attached import ATTACHED
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.late_parts import ATTACHED
 from devfix_codemods.placement.metrics import is_metric
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.unregistered import UNREGISTERED

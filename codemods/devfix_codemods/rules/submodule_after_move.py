@@ -35,7 +35,7 @@ passed to code in another file), which may still move it.
 Any.
 """
 
-from devfix_codemods.placement.attached import ATTACHED
+from devfix_codemods.placement.late_parts import ATTACHED
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.rules import Rule
 

@@ -1,0 +1,148 @@
+"""Calls of what other files of the project define: whether those move what they get, or give tensors of the host."""
+
+import ast
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, method_effect
+from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import has_device
+from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.documented import gives_host
+from devfix_codemods.placement.imported_definitions import ImportedDefinitions
+from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.places import CUDA, Place, place_of
+from devfix_codemods.placement.targets import moving_call
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+MOST_STEPS = 20
+
+
+def is_of_host(births: "Births", call: Node) -> bool:
+    """Whether a call gives a tensor of the host, by what the file says that defines what is called."""
+    called = _called(births, call)
+    if called is None or called.module is births.module or has_device(call):
+        return False
+    given = [_choices(value) for value, _ in called.returns]
+    return gives_host(called) or (bool(given) and all(any(map(_stays, choices)) for choices in given))
+
+
+def moves(imported: ImportedDefinitions, call: Node) -> bool:
+    """Whether a call gives back what it gets, moved: `placed(x)`, which another file defines."""
+    called = imported.definition(call.args[0])
+    if not isinstance(called, Function) or called.module is call.function.module:
+        return False
+    return any(_moves_parameter(one) for value, _ in called.returns for one in _choices(value))
+
+
+def place_given(kinds: Kinds, call: Node) -> Place | None:
+    """Where a function of another file moves what it makes: to CUDA, to what it is told, or to a device of that file
+    that this one imports as well; None where nothing is known of it."""
+    called = kinds.imported.definition(call.args[0])
+    if not isinstance(called, Function) or called.module is call.function.module or called.yields:
+        return None
+    places = [_place_of_move(kinds, call, called, one) for value, _ in called.returns for one in _choices(value)]
+    return places[0] if places and all(one == places[0] for one in places) else None
+
+
+def _place_of_move(kinds: Kinds, call: Node, called: Function, value: Node) -> Place | None:
+    moved = moving_call(value)
+    callee = moved.args[0] if moved.op is Op.CALL else None
+    if callee is None or callee.op is not Op.ATTR:
+        return None
+    row = method_effect(str(callee.extra))
+    device = moved.args[1] if row is Effect.MOVE and len(moved.args) > 1 else None
+    if device is None or (device.op is Op.CONST and str(device.extra).startswith("cuda")):
+        return CUDA if row in {Effect.CUDA, Effect.MOVE} and (device is None) is (row is Effect.CUDA) else None
+    told = next((one for one, parameter in bound(call, called) if parameter is device), None)
+    return place_of(told, kinds) if told is not None else _imported(kinds, call, device)
+
+
+def _imported(kinds: Kinds, call: Node, device: Node) -> Place | None:
+    """The name under which this file has a device of the file that a call leads to."""
+    home = names(call.args[0])[0].rpartition(".")[0]
+    bound_to = device.function.module.top.finals.items()
+    called = {f"{home}.{word}" for word, value in bound_to if value is device}
+    return next((place_of(one, kinds) for one in kinds.module.of(Op.REF) if one.extra in called), None)
+
+
+def _choices(node: Node) -> tuple[Node, ...]:
+    return node.args if node.op is Op.PHI else (node,)
+
+
+def _moves_parameter(node: Node) -> bool:
+    """`Variable(x).cuda()`, `x.to(device)` of a parameter."""
+    moved = False
+    for _ in range(MOST_STEPS):
+        if node.op is Op.PARAM:
+            return moved
+        if node.op is not Op.CALL:
+            return False
+        callee = node.args[0]
+        found = names(callee)
+        row = effect(canonical(found[0])) if found else method_effect(str(callee.extra))
+        if row is Effect.CUDA or (row is Effect.MOVE and not any(_is_type(one) for one in node.args[1:])):
+            moved = True
+        elif row not in {Effect.PASS, Effect.SAME}:
+            return False
+        if len(node.args) < 2 and found:
+            return False
+        node = node.args[1] if found else callee.args[0]
+    return False
+
+
+def _is_type(node: Node) -> bool:
+    return any(kind(one) is Kind.DTYPE for one in names(node)) or (node.op is Op.ATTR and node.extra == "dtype")
+
+
+def _called(births: "Births", call: Node) -> Function | None:
+    callee = call.args[0]
+    found = births.imported.definition(callee)
+    if found is None and callee.op is Op.ATTR:
+        owner = _class(births, callee.args[0])
+        found = owner.methods.get(str(callee.extra)) if owner is not None else None
+    return found if isinstance(found, Function) else None
+
+
+def _class(births: "Births", node: Node) -> Class | None:
+    """The class of another file that a parameter is annotated with."""
+    annotation = getattr(node.syntax, "annotation", None) if node.op is Op.PARAM else None
+    for one in ast.walk(_parsed(annotation)) if isinstance(annotation, ast.expr) else ():
+        named = births.module.top.finals.get(one.id) if isinstance(one, ast.Name) else None
+        found = births.imported.definition(named) if named is not None else None
+        if isinstance(found, Class):
+            return found
+    return None
+
+
+def _parsed(annotation: ast.expr) -> ast.AST:
+    """What an annotation says, which may stand in quotes."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            return ast.parse(annotation.value, mode="eval")
+        except SyntaxError:
+            return annotation
+    return annotation
+
+
+def _stays(node: Node) -> bool:
+    """Whether a value is a tensor that was copied to the host, or made there, and is only shown otherwise since."""
+    for _ in range(MOST_STEPS):
+        if node.op is Op.ITEM:
+            node = node.args[0]
+            continue
+        if node.op is not Op.CALL:
+            return False
+        callee = node.args[0]
+        found = names(callee)
+        row = effect(canonical(found[0])) if found else method_effect(str(callee.extra))
+        if row is Effect.TO_HOST:
+            return True
+        if row is Effect.FACTORY:
+            return not has_device(node)
+        if row is not Effect.SAME:
+            return False
+        node = node.args[1] if found else callee.args[0]
+    return False

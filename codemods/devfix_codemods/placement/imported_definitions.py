@@ -1,0 +1,121 @@
+"""What imported names are: definitions in other files of the project, lowered when they are asked for."""
+
+import ast
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import cached_property
+
+from devfix_codemods.ir import Class, Function, Module, Node, Op, lower
+from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.placement.summaries import Call, Plain, Summary, Wanted, qualified
+
+Home = Hashable
+"""What tells files apart, for whoever finds them."""
+
+Find = Callable[[Home, str], tuple[Home, ast.Module, str] | None]
+"""From a file and a dotted name that it imports to the file that defines it, its tree, and the name there."""
+
+
+class ImportedDefinitions:
+    """Definitions by the values that name them, in the file that is analysed and in those around it."""
+
+    def __init__(
+        self,
+        home: Home = None,
+        find: Find | None = None,
+        manages: Callable[[ast.ClassDef], bool] | None = None,
+        data: Callable[[], Iterable[tuple[Home, ast.Module]]] | None = None,
+        summary: Callable[[Home], Summary] | None = None,
+        callers: Callable[[], Iterable[tuple[str, Call]]] | None = None,
+        plain: Callable[[str], Iterable[tuple[str, Plain]]] | None = None,
+    ) -> None:
+        self._home = home
+        self._find = find
+        self._manages = manages
+        self._data = data
+        self._summary = summary
+        self._callers = callers
+        self._plain = plain
+        self._plainly: dict[str, list[tuple[str, Plain]]] = {}
+        self._managed: dict[Class, bool] = {}
+        self._homes: dict[Module, Home] = {}
+        self._modules: dict[ast.Module, Module] = {}
+
+    @property
+    def collating(self) -> list[Module]:
+        """The other files that speak of collating, among those that this one, or its callers, may have data from."""
+        return [self._lowered(*one) for one in self._data()] if self._data is not None else []
+
+    @property
+    def modules(self) -> Iterable[Module]:
+        """The other files that have been read."""
+        return self._modules.values()
+
+    def is_managed(self, owner: Class | None) -> bool:
+        """Whether a framework, from which the class is derived in whatever file, places what its methods get."""
+        if owner is None or self._manages is None:
+            return False
+        if owner not in self._managed:
+            self._managed[owner] = self._manages(owner.syntax)
+        return self._managed[owner]
+
+    def wanted(self, function: Function) -> Mapping[str, Wanted]:
+        """Which parameters of a function of another file belong on the device that which parameter names."""
+        home = self._homes.get(function.module)
+        if home is None or self._summary is None:
+            return {}
+        return self._summary(home).wanted.get(qualified(function), {})
+
+    @cached_property
+    def calls(self) -> list[tuple[str, Call]]:
+        """The calls of functions of this file in those that import it, each with the name of what it calls."""
+        return list(self._callers()) if self._callers is not None else []
+
+    def plain(self, called: str) -> Iterable[tuple[str, Plain]]:
+        """The calls in other files, of what is `called` so among others, that give arrays, lists or numbers."""
+        if called not in self._plainly:
+            self._plainly[called] = list(self._plain(called)) if self._plain is not None else []
+        return self._plainly[called]
+
+    def definition(self, node: Node) -> Class | Function | None:
+        """The class or the function that a value is."""
+        module = node.function.module
+        node = resolved(node)
+        if node.op in {Op.CLASS, Op.FUNCTION}:
+            assert isinstance(node.extra, Class | Function)
+            return node.extra
+        found = name(node)
+        return self._imported(module, found) if found is not None and self._find is not None else None
+
+    def class_of(self, node: Node) -> Class | None:
+        """The class that a value is, as `definition`; what is not written as classes are is not looked for."""
+        if node.op is Op.CLASS:
+            assert isinstance(node.extra, Class)
+            return node.extra
+        last = (name(node) or "").rpartition(".")[2]
+        found = self.definition(node) if last[:1].isupper() and not (name(node) or "").startswith("torch.") else None
+        return found if isinstance(found, Class) else None
+
+    def lineage(self, owner: Class) -> Iterator[Class]:
+        """A class, and those that it is derived from, in whatever files."""
+        pending = [owner]
+        for one in pending:  # grows by the bases of each
+            yield one
+            bases = map(self.definition, one.bases)
+            pending += [base for base in bases if isinstance(base, Class) and base not in pending]
+
+    def _imported(self, module: Module, dotted: str) -> Class | Function | None:
+        assert self._find is not None
+        found = self._find(self._homes.get(module, self._home), dotted)
+        if found is None:
+            return None
+        home, tree, last = found
+        other = self._lowered(home, tree)
+        made = other.top.finals.get(last)
+        return made.extra if made is not None and isinstance(made.extra, Class | Function) else None
+
+    def _lowered(self, home: Home, tree: ast.Module) -> Module:
+        found = self._modules.get(tree)
+        if found is None:
+            found = self._modules[tree] = lower(tree)
+            self._homes[found] = home
+        return found

@@ -1,0 +1,89 @@
+"""Tensors that code gives which is not read: wherever that put them."""
+
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind, canonical, effect, libraries, method_effect
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.imported_calls import is_of_host
+from devfix_codemods.placement.places import HOST, Place, Where, place_of
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+MOST_STEPS = 40
+"""How many values are looked at to see what a result is made of."""
+
+
+def results_of_opaque_calls(births: "Births") -> None:
+    """Add what is used as a tensor, and comes out of an object or a call that is not read, to the graph."""
+    for function in births.module.functions:
+        if function in births.host_functions or births.defaults.is_test:
+            continue
+        for node in function.nodes:
+            if node.op is Op.CALL and node not in births.calls and is_of_host(births, node):
+                births.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
+            elif not _is_unread(node, births) or births.graph.sources.get(node):
+                continue
+            elif _is_made_of_picture(node, births):
+                births.graph.add(Source(node, HOST, Birth.ARRAY, ("made-of-picture",)))
+            elif not _is_of_host(node, births):
+                births.graph.add(Source(node, _ANYWHERE, Birth.PARAMETER, (births.expecting.link(node, "unread"),)))
+
+
+def _is_unread(node: Node, births: "Births") -> bool:
+    kinds = births.kinds
+    if node.op not in _GIVING or node in births.callees or kinds.of(node) is not Kind.TENSOR:
+        return False
+    base = node.args[0]
+    if node.op is Op.CALL:
+        return node not in births.calls and not _is_known(node) and kinds.of(base) is not Kind.MODULE
+    owner = kinds.class_of(base)
+    if node.op is Op.ATTR and (name(node) is not None or (owner is not None and owner.sets(str(node.extra)))):
+        return False
+    unpacked = node.op is Op.ITEM and base.op is Op.PARAM and kinds.of(base) is Kind.SEQUENCE
+    return unpacked or kinds.of(base) is None
+
+
+def _is_made_of_picture(node: Node, births: "Births") -> bool:
+    """`preprocess(Image.open(path))`: what makes a tensor of a picture, and is told no device."""
+    if node.op is not Op.CALL or births.is_moving_call(node):
+        return False
+    return any(map(_is_picture, node.args[1:])) and all(births.kinds.of(one) in _PLAIN for one in node.args[1:])
+
+
+def _is_picture(node: Node) -> bool:
+    """`Image.open(path).convert("RGB")`"""
+    while node.op is Op.CALL and not names(node.args[0]) and node.args[0].op is Op.ATTR:
+        node = node.args[0].args[0]
+    return node.op is Op.CALL and not libraries.PICTURES.isdisjoint(names(node.args[0]))
+
+
+def _is_known(call: Node) -> bool:
+    """Whether the catalogue says what a call does, or a class makes its result."""
+    callee = call.args[0]
+    if found := names(callee):
+        return effect(canonical(found[0])) is not None or found[0].rpartition(".")[2][:1].isupper()
+    return callee.op is Op.CLASS or (callee.op is Op.ATTR and method_effect(str(callee.extra)) is not None)
+
+
+def _is_of_host(node: Node, births: "Births") -> bool:
+    """Whether any of what a value is made of was born on the host, or is wanted there."""
+    pending, seen = list(node.args), set[Node]()
+    while pending and len(seen) < MOST_STEPS:
+        one = pending.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if one.op is Op.CONST and place_of(one, births.kinds) == HOST:
+            return True
+        if any(source.place.where is Where.HOST for source in births.graph.sources.get(one, ())):
+            return True
+        pending += one.args
+    return False
+
+
+_PLAIN = frozenset({None, Kind.ARRAY, Kind.NUMBER, Kind.TEXT, Kind.OTHER})
+_GIVING = frozenset({Op.CALL, Op.ATTR, Op.ITEM})
+_ANYWHERE = Place(Where.CALLER)

@@ -1,0 +1,29 @@
+"""Modules of torch that hold no tensors: they live nowhere, wherever they are moved."""
+
+from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.arguments import is_none
+
+
+def is_stateless(call: Node) -> bool:
+    """`nn.Flatten()`, `nn.CrossEntropyLoss(reduction="sum")`, `nn.Sequential(nn.ReLU(), nn.Dropout(0.1))`"""
+    if call.op is not Op.CALL:
+        return False
+    qualified = canonical(name(call.args[0]) or "")
+    if qualified in rows.CONTAINERS:
+        return len(call.args) > 1 and all(map(is_stateless, _parts(call)))
+    return effect(qualified) is Effect.BARE and not (qualified in rows.WEIGHTED_LOSSES and _has_weights(call))
+
+
+def _parts(container: Node) -> list[Node]:
+    displayed = (one.args if one.op in {Op.SEQUENCE, Op.MAPPING} else (one,) for one in container.args[1:])
+    return [part for row in displayed for part in row]
+
+
+def _has_weights(loss: Node) -> bool:
+    """Whether a loss is given weights, as far as that can be told."""
+    words = loss.extra if isinstance(loss.extra, tuple) else ("**",)
+    given = zip(loss.args[1:], words)
+    return any((word in rows.WEIGHTS or word in {None, "**"}) and not is_none(one) for one, word in given)

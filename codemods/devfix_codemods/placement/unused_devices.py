@@ -1,0 +1,256 @@
+"""Devices that a function knows and forgets: they are told to some of what it makes, or to nothing at all."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Sequence, Set
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import is_optional, keyword
+from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.joined import Joined
+from devfix_codemods.placement.places import Where, place_of
+from devfix_codemods.placement.together import supports
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+MOST_STEPS = 20
+SEVERAL = 3
+"""How many factories of a function must be moved on the spot to say where others belong."""
+_INTO = frozenset({Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR, Op.SEQUENCE})
+
+
+class UnusedDevices:
+    """Says of what the functions of a file make that it belongs on the devices that these know."""
+
+    def __init__(self, births: "Births") -> None:
+        self._births = births
+        self._graph = births.graph
+        self._users = births.module.users
+        self._uses = Joined(births)
+        self._kept = {store.value for function in births.module.functions for store in function.stores}
+        self._kept |= {value for function in births.module.functions for value, _ in function.returns}
+
+    def all(self) -> None:
+        self._not_used()
+        self._not_all_told()
+        for function in self._births.module.functions:
+            if not isinstance(function.syntax, ast.Lambda | ast.Module):
+                self._typed(function)
+
+    def _belongs(self, made: Node, device: Node, link: str) -> None:
+        self._births.wanted_at(device)
+        self._graph.supports(made, device, link, made.guard)
+
+    # Devices with which nothing is done
+
+    def _not_used(self) -> None:
+        """One that is given, or gets a name, and with which nothing is done."""
+        made: dict[Function, list[Node]] = defaultdict(list)
+        for node in self._graph.sources:
+            if self._is_made(node) and node not in self._births.exchanged and not self._births.moves_of(node):
+                made[node.function].append(node)
+        for call, called in self._births.calls.items():
+            if call.args[0].op is not Op.CLASS and called.name != "__init__" and self._is_given_module(call):
+                made[call.function].append(call)
+        for function, values in made.items():
+            devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
+            if len(devices) == 1:
+                self._forgotten(devices[0], values)
+
+    def _is_made(self, node: Node) -> bool:
+        """Whether a value is a tensor that is made here, or a module for others, or for an object."""
+        if any(one.birth is Birth.MODULE for one in self._graph.sources[node]):
+            return node.op is Op.CALL and self._is_for_others(node)
+        return self._graph.is_made(node)
+
+    def _is_given_module(self, call: Node) -> bool:
+        """Whether a function of this file gives a module, that nothing moves."""
+        return self._births.kinds.is_module(call) and not self._births.moves_of(call) and self._is_for_others(call)
+
+    def _is_for_others(self, node: Node) -> bool:
+        """Whether a module is no part of another one, and is given to nothing that uses it here."""
+        given = any(one.op is Op.CALL and node in one.args[1:] for one in self._users.get(node, ()))
+        stored = (one.base for one in node.function.stores if one.value is node)
+        part = node in self._births.owned or any(one is not node.function.self_node for one in stored)
+        return not part and not given
+
+    def _unused(self, function: Function) -> Iterator[Node]:
+        """The parameters, and the other names, for a device with which nothing is done but to compare it."""
+        for name, one in {**function.parameters, **_names(function)}.items():
+            place = place_of(one, self._births.kinds) if one.op is not Op.PARAM else None
+            known = self._may_be_device(one) if place is None else place.where in _ELSEWHERE and "devices" not in name
+            if "device" in name and known and not is_optional(one) and not self._is_used(one):
+                yield one
+
+    def _may_be_device(self, parameter: Node) -> bool:
+        word, kind = str(parameter.extra), self._births.kinds.of(parameter)
+        named = (kind in _KINDS and "device" in word) or (kind is Kind.TEXT and word == "device")
+        return named and place_of(parameter, self._births.kinds) is not None
+
+    def _is_used(self, device: Node) -> bool:
+        """Whether anything is done with a value but to give it its name, be it in a row: `n, device = 3, x.device`."""
+        made_of = set(device.args) if device.op is Op.PHI else set[Node]()
+        users = {one for part in (device, *made_of) for one in self._users.get(part, ())} - {device}
+        return device in self._kept or not all(one.op is Op.COMPARE or self._only_unpacks(one) for one in users)
+
+    def _only_unpacks(self, row: Node) -> bool:
+        return row.op is Op.SEQUENCE and row not in self._births.used and isinstance(row.statement, ast.Assign)
+
+    def _forgotten(self, device: Node, values: list[Node]) -> None:
+        if device.op is Op.PARAM and any(map(self._is_handed_on, values)):
+            return  # what it makes is for others to place, and what meets that as well
+        place = place_of(device, self._births.kinds)
+        for node in values:
+            if place is not None and place.where is Where.FOLLOWS and place.node is not None:
+                self._graph.supports(node, place.node, "unused-device", node.guard)
+            else:
+                self._belongs(node, device, "unused-device")
+
+    def _is_number(self, node: Node, depth: int = 0) -> bool:
+        """Whether a value is computed of numbers, and of parameters of which nothing is known."""
+        if self._births.kinds.of(node) is Kind.NUMBER:
+            return True
+        if node.op is Op.OPERATION and depth < MOST_STEPS:
+            return all(self._is_number(one, depth + 1) for one in node.args)
+        return node.op is Op.PARAM and depth > 0 and self._births.kinds.of(node) is None
+
+    def _is_handed_on(self, made: Node) -> bool:
+        """Whether a call that is not read gets a value, or what holds it, or tensors are put into it."""
+        users = list(self._users.get(made, ()))
+        for one in users:  # grows
+            if one.op in _HOLDING:
+                users += (each for each in self._users.get(one, ()) if each not in users)
+        itself = {made, *(one for one in users if one.op in {Op.PHI, Op.AFTER})}
+        filled = any(
+            store.base in itself and not self._is_number(store.value)
+            for store in made.function.stores
+            if not store.is_attribute
+        )
+        return filled or any(
+            one.op is Op.CALL
+            and one not in self._births.calls
+            and not any(effect(canonical(each)) is not None for each in names(one.args[0]))
+            and (one.args[0].op is not Op.ATTR or method_effect(str(one.args[0].extra)) is None)
+            and one.args[0] is not made
+            for one in users
+        )
+
+    # Devices that some of what is made gets
+
+    def _not_all_told(self) -> None:
+        """Factories of one function, some of which are told a device, or several of which are moved on the spot."""
+        told: dict[Function, list[Node]] = defaultdict(list)
+        bare: dict[Function, list[Node]] = defaultdict(list)
+        placed = set(self._placed_again())
+        for node, sources in self._graph.sources.items():
+            if not any(one.birth is Birth.FACTORY for one in sources) or node in placed:
+                continue
+            if not (moves := self._births.moves_of(node)):
+                bare[node.function].append(node)
+            elif moves[0].statement is node.statement:
+                told[node.function].append(moves[0])
+        told = defaultdict(list, {function: moves for function, moves in told.items() if len(moves) >= SEVERAL})
+        for node, place in self._births.moves.items():
+            if self._births.has_device(node) and self._makes(node) and place.where is not Where.HOST:
+                told[node.function].append(node)
+        for function, members in bare.items():
+            beside = told.get(function, ())
+            joined = self._joined(members) if beside else set()
+            for one in members if beside else ():
+                if one in joined or self._uses.ends_on_host(one) or self._is_for_loader(one):
+                    continue  # moved alone, it would meet the others on the host, where workers read it
+                self._left_out(one, beside)
+
+    def _left_out(self, made: Node, told: Sequence[Node]) -> None:
+        """A factory, beside those that are told a device: one that makes the same says as much as many others, and more
+        where both are kept by one object."""
+        alike = [one for one in told if _making(one) == _making(made)]
+        kept = [one for one in alike if _is_kept(one) and _is_kept(made)]
+        if alike and not kept:
+            self._graph.supports(made, alike[0], "factories-many", alike[0].guard)
+        else:
+            sort = "twin" if kept else "factories"
+            supports(self._graph, made, {one: [one] for one in kept or told}, sort)
+
+    def _joined(self, members: list[Node]) -> set[Node]:
+        """Those of several values that one function of torch joins: `torch.cartesian_prod(rows, columns)`."""
+        joining: dict[Node, set[Node]] = defaultdict(set)
+        for one in members:
+            for each in self._computed(one):
+                found = names(each.args[0]) if each.op is Op.CALL else ()
+                if any(effect(canonical(called)) in _JOINING for called in found):
+                    joining[each].add(one)
+        return {one for row in joining.values() if len(row) > 1 for one in row}
+
+    def _makes(self, told: Node) -> bool:
+        """Whether a call that is told a device makes what it gives, or moves what is made on the spot."""
+        made = (self._graph.is_made(one) for one in self._births.roots(told))
+        return not self._births.is_move(told) or any(made)
+
+    def _is_for_loader(self, made: Node) -> bool:
+        """Whether a value, or what is computed of it, becomes the data of a loader, which reads that on the host."""
+        kinds, into = self._births.kinds, _INTO | _HOLDING | {Op.ITER}
+        computed = self._computed(made, into)
+        return any(one.op is Op.CALL and kinds.of(one) in {Kind.DATASET, Kind.LOADER} for one in computed)
+
+    def _placed_again(self) -> Iterator[Node]:
+        """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""
+        for node in self._births.moves:
+            if node.op is Op.CALL and self._births.has_device(node):
+                for one in node.args[1:2]:
+                    yield from self._births.roots(one)
+
+    def _typed(self, function: Function) -> None:
+        """A function that is told a device and a dtype, and gives what it makes the dtype alone, forgot the device."""
+        device, dtype = function.parameters.get("device"), function.parameters.get("dtype")
+        if device is None or dtype is None or any(self._births.moves_of(one) for one in (device, dtype)):
+            return
+        for node in [one for one in self._graph.sources if one.function is function and self._graph.is_made(one)]:
+            given = keyword(node, "dtype") if node.op is Op.CALL else None
+            if given is dtype and not self._is_moved_further(node):
+                self._belongs(node, device, "typed-beside-device")
+
+    def _is_moved_further(self, made: Node) -> bool:
+        """Whether a value is moved, or what is computed of it."""
+        return any(self._births.moves_of(one) or self._births.is_move(one) for one in self._computed(made))
+
+    def _computed(self, made: Node, into: Set[Op] = _INTO) -> Iterator[Node]:
+        """A value, and what is computed of it, as far as a few steps lead."""
+        pending = [made]
+        for one in pending:  # grows
+            yield one
+            if len(pending) < MOST_STEPS:
+                pending += (each for each in self._users.get(one, ()) if each.op in into and each not in pending)
+
+
+def _making(made: Node) -> str:
+    """What makes a value, and of what, whatever it is told of devices: two of one name differ in nothing else."""
+    call = made.syntax
+    if not isinstance(call, ast.Call):
+        return ""
+    given = sorted(ast.dump(one) for one in call.keywords if one.arg != "device")
+    return " ".join([ast.dump(call.func), *map(ast.dump, call.args), *given])
+
+
+def _is_kept(made: Node) -> bool:
+    """`self.count = torch.tensor(0.0)`"""
+    match made.statement:
+        case ast.Assign(targets=[ast.Attribute()], value=value):
+            return value is made.syntax
+    return False
+
+
+def _names(function: Function) -> dict[str, Node]:
+    """What the names of a function mean at its end, as far as it gave them that meaning."""
+    return {name: one for name, one in function.finals.items() if isinstance(name, str) and one.function is function}
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ELSEWHERE = frozenset({Where.DEVICE, Where.FOLLOWS})
+_HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
+_KINDS = frozenset({None, Kind.DEVICE, Kind.NUMBER})
+_JOINING = frozenset({Effect.SEQUENCE, Effect.MEET})

@@ -1,0 +1,125 @@
+"""The device of a tensor at hand: one that lives where the conflict ends, and has a name here."""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.catalogue import Kind
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.graph import MADE, Birth, Turn
+from devfix_codemods.placement.non_tensors import is_used_as_object, may_be_number
+from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.nearby_modules import of_module
+from devfix_codemods.repairs.points import Point
+from devfix_codemods.repairs.suffix import Suffix
+from devfix_codemods.repairs.unnamed_values import attributes_at, device_side, items_at
+
+
+def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """`x.device` of a tensor here that must be where the value has to go."""
+    names = point.names
+    for node in _beside(analysis, conflict, point):
+        bound = names.get(node)
+        if bound is None or bound == "_" or not node.guard <= point.guard or _is_born_on_host(analysis, node):
+            continue  # a name that is bound on some paths alone may mean nothing here
+        if _is_tensor(analysis, node) and _is_given(node, point) and not may_be_number(node, point.guard):
+            known = analysis.kinds.of(node) is Kind.TENSOR or _is_asked(node)
+            yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
+    for chosen, called in names.items():
+        if _is_moved_on_condition(chosen, conflict.end.node) and not analysis.kinds.is_module(chosen):
+            yield Suffix(f".to({called}.device)", f"{called}.device", follows=True)
+    for text in (*items_at(analysis, conflict, point), *attributes_at(analysis, conflict, point)):
+        yield Suffix(f".to({text}.device)", f"{text}.device", follows=True)
+    yield from of_module(analysis, conflict, point)
+
+
+def _is_moved_on_condition(node: Node, move: Node) -> bool:
+    """`x` behind `if use_cuda: x = x.cuda()`: it is where what it meets has to be, on either path."""
+    if node.op is not Op.PHI or move.op is not Op.CALL or move.args[0].op is not Op.ATTR:
+        return False
+    return set(node.args) == {move, move.args[0].args[0]}
+
+
+def _is_born_on_host(analysis: Analysis, node: Node) -> bool:
+    """Whether a value that the path goes through is misplaced as well, so that it tells no device."""
+    births = analysis.constraints.births
+    sources = (one for root in births.roots(node) for one in analysis.graph.sources.get(root, ()))
+    return any(one.place.where is Where.HOST and one.birth is not Birth.CHOSEN_HOST for one in sources)
+
+
+def _is_tensor(analysis: Analysis, node: Node) -> bool:
+    kind = analysis.kinds.of(node)
+    if node is node.function.self_node or (node.op is Op.PARAM and analysis.kinds.says_surely(node, Kind.NUMBER)):
+        return False  # `float | torch.Tensor`, and the object of a method
+    if node in analysis.kinds.rows or str(node.extra).startswith("*"):
+        return False
+    if kind is None and (_is_container(node) or is_used_as_object(node)):
+        return False
+    given = _given(analysis, node)
+    if any(calls_builtin(one, "list", "tuple") or (one.op is Op.PARAM and analysis.is_plain(one)) for one in given):
+        return False
+    return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
+
+
+def _given(analysis: Analysis, node: Node) -> list[Node]:
+    """What a parameter gets, also through the parameters of other functions."""
+    found = [node]
+    for one in found:  # grows
+        found += (each for each in analysis.kinds.given.get(one, ()) if each not in found)
+    return found
+
+
+def _beside(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Node]:
+    """The values that live where the conflict ends, also by the names that they have on either side of a call."""
+    given = analysis.kinds.given
+    side = device_side(conflict)
+    for one in side:
+        yield one
+        yield from given.get(one, ())
+    for one in point.node.function.parameters.values():
+        if given.get(one) and all(each in side for each in given[one]):
+            yield one
+    for one in _operands(conflict) if conflict.birth.birth in MADE else ():
+        if one not in side and one not in analysis.graph.scalars:
+            yield one
+            yield from (edge.other for edge in analysis.graph.edges[one] if edge.turn is Turn.SAME)
+
+
+def _operands(conflict: Conflict) -> Iterator[Node]:
+    """What else the operations get that the path goes through."""
+    for one in conflict.path:
+        if one.edge.turn is Turn.MEET:
+            yield from one.node.args
+            yield from one.before.node.args if one.before is not None else ()
+
+
+def _is_container(node: Node) -> bool:
+    """Whether nothing is done with a value but to read parts of it under constant keys."""
+    users = [one for one in node.function.nodes if node in one.args]
+    return bool(users) and all(one.op is Op.ITEM and one.args[0] is node and one.extra is not None for one in users)
+
+
+def _is_asked(node: Node) -> bool:
+    """Whether the program itself asks a value for its device."""
+    return any(one.op is Op.ATTR and one.extra == "device" and one.args[0] is node for one in node.function.nodes)
+
+
+def _is_given(node: Node, point: Point) -> bool:
+    """Whether a parameter is a tensor at the point: where each use is under a condition, it may be None."""
+    if node.op is not Op.PARAM or (str(node.extra) not in node.function.defaults and _is_annotated(node)):
+        return True
+    uses = [one.guard for one in node.function.nodes if node in one.args and not _asks_for_none(one)]
+    uses += [one.guard for one in node.function.stores if one.base is node]
+    return any(one <= point.guard for one in uses)
+
+
+def _is_annotated(parameter: Node) -> bool:
+    """`x: torch.Tensor`, as against what may be None, or another thing, as well."""
+    annotation = getattr(parameter.syntax, "annotation", None)
+    return annotation is not None and ast.unparse(annotation).strip("'\"") in {"Tensor", "torch.Tensor"}
+
+
+def _asks_for_none(user: Node) -> bool:
+    return user.op is Op.PHI or (user.op is Op.COMPARE and any(one.extra is None for one in user.args[1:]))
