@@ -53,21 +53,37 @@ class Scopes:
         if "." in name:
             owners = [one for one in self.above(node) if isinstance(one, ast.ClassDef)]
             return owners[0] if name.startswith("self.") and owners else function or self.tree
-        if function is None or any(name in one.names for one in ast.walk(function) if isinstance(one, ast.Global)):
+        if function is None or any(self._is_within(one, function) for one in self._globals.get(name, ())):
             return self.tree
         return function if self._is_bound(function, name) else self.tree
 
+    @cached_property
+    def _globals(self) -> dict[str, list[ast.AST]]:
+        found: dict[str, list[ast.AST]] = {}
+        for node in ast.walk(self.tree):
+            for name in node.names if isinstance(node, ast.Global) else ():
+                found.setdefault(name, []).append(node)
+        return found
+
+    @cached_property
+    def _mentions(self) -> dict[str, list[ast.Name | ast.Attribute]]:
+        found: dict[str, list[ast.Name | ast.Attribute]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name | ast.Attribute) and (name := dotted(node)):
+                found.setdefault(name, []).append(node)
+        return found
+
+    def _is_within(self, node: ast.AST, scope: ast.AST) -> bool:
+        return scope is self.tree or any(one is scope for one in self.above(node))
+
     def _is_bound(self, function: Function, name: str) -> bool:
-        names = (one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
-        return is_parameter(function, name) or any(one.id == name for one in names)
+        stores = (one for one in self._mentions.get(name, ()) if isinstance(one.ctx, ast.Store))
+        return is_parameter(function, name) or any(self._is_within(one, function) for one in stores)
 
     def mentions(self, node: ast.AST, name: str) -> list[ast.Name | ast.Attribute]:
         """All places, in the scope of `name` as it is seen from `node`, where it is stored or read."""
-        return [
-            one
-            for one in ast.walk(self.scope(node, name))
-            if isinstance(one, ast.Name | ast.Attribute) and dotted(one) == name
-        ]
+        scope = self.scope(node, name)
+        return [one for one in self._mentions.get(name, ()) if self._is_within(one, scope)]
 
     def assigned(self, node: ast.AST, name: str) -> list[ast.expr | None]:
         """The values that are assigned to a name; None for one that is bound in any other way."""

@@ -155,7 +155,9 @@ class Analysis:
         vars(self).clear()
 
     def _strongest(self, birth: Source) -> Conflict | None:
-        """The best path to a device; none where the host is nearer."""
+        """The best path to a device; none where the host is nearer, or where no use of the value asks for one."""
+        if birth.birth in MADE | OF_BATCHES and self.constraints.joined.asks_for_no_device(birth.node):
+            return None
         sources = self.graph.sources[birth.node]
         if birth.birth is Birth.READER and any(_is_chosen(one) or one.birth is Birth.LOADER for one in sources):
             return None
