@@ -163,6 +163,8 @@ class Analysis:
             return None
         found = self._ways(birth) if birth.birth in MADE else self.ends(birth)
         elsewhere = [one for one in found if not _is_host(one) and not self._ends_where_read(one)]
+        if birth.birth is Birth.LOADER:
+            elsewhere = [one for one in elsewhere if not self._is_of_inner(one)]
         if birth.birth in OF_BATCHES and self.constraints.joined.is_moved(birth.node):  # so it meets others of the host
             elsewhere = [one for one in elsewhere if one.end.birth is not Birth.PARAMETER]
         if self._is_read_as_it_is(birth):  # so what it meets is on the host as well, unless the code moves that
@@ -176,6 +178,11 @@ class Analysis:
         if birth.birth in MADE and elsewhere:
             return combined(elsewhere)
         return elsewhere[0] if elsewhere else None
+
+    def _is_of_inner(self, conflict: Conflict) -> bool:
+        """Whether the value holds a loader, or is one: a part of a part of it comes from that, and is told by itself."""
+        parts = [step.node for step in conflict.path if step.edge.turn is Turn.OUT]
+        return any(one.birth in OF_BATCHES for part in parts[1:] for one in self.graph.sources.get(part, ()))
 
     def _is_read_as_it_is(self, birth: Source) -> bool:
         """Whether numpy reads a value wherever it is made."""
