@@ -180,7 +180,7 @@ class Analysis:
         return elsewhere[0] if elsewhere else None
 
     def _is_of_inner(self, conflict: Conflict) -> bool:
-        """Whether the value holds a loader, or is one: a part of a part of it comes from that, and is told by itself."""
+        """Whether the value holds a loader, or is one: a part of a part comes from that, and is told by itself."""
         parts = [step.node for step in conflict.path if step.edge.turn is Turn.OUT]
         return any(one.birth in OF_BATCHES for part in parts[1:] for one in self.graph.sources.get(part, ()))
 
