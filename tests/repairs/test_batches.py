@@ -226,3 +226,29 @@ def test_what_has_fields_of_its_own_may_have_no_to(repairs, read: str, tier: Saf
     found = next(one for one in repairs.findings(FIELDS.format(read=read)) if "`rays`" in one.message)
     assert found.fix is not None
     assert found.fix.safety is tier
+
+
+PLOTTED = """
+    import matplotlib.pyplot as plt
+    def train(encoder: nn.Module, loader: torch.utils.data.DataLoader, device):
+        encoder.to(device)
+        losses = []
+        for data, target in loader:
+            seen, wanted = data, target.to(device)
+            loss = F.mse_loss(encoder(seen), wanted)
+            loss.backward()
+            losses.append({kept})
+        plt.plot(losses)
+"""
+
+
+@pytest.mark.parametrize("kept", ["loss", "loss.item()", "loss.detach()"])
+def test_what_is_read_of_a_result_does_not_want_the_value_on_the_host(repairs, kept: str) -> None:
+    assert "seen, wanted = data.to(device), target.to(device)" in repairs.added(PLOTTED.format(kept=kept), Safety.SAFE)
+
+
+@pytest.mark.parametrize("kept", ["seen.numpy()", "np.mean(seen)", "seen.numpy() + loss.item()"])
+def test_what_is_read_of_the_value_does(repairs, kept: str) -> None:
+    assert "seen, wanted = data.to(device), target.to(device)" not in repairs.added(
+        PLOTTED.format(kept=kept), Safety.UNSAFE
+    )

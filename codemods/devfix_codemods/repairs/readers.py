@@ -67,8 +67,10 @@ def _inside(syntax: ast.expr, value: Node, node: Node) -> ast.expr | None:
 def wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
     """Whether the moved value would meet what needs it on the host: then the cut breaks what works.
 
-    An index there suits what is indexed, wherever that is.
+    An index there suits what is indexed, wherever that is. What numpy reads of a result that is on the device already,
+    as the value has to be, says nothing.
     """
+    meetings = {*conflict.operations}
     read = conflict.birth.birth is not Birth.READER and is_read(analysis, conflict.birth.node)
     return (
         read
@@ -77,6 +79,7 @@ def wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
             one.end.birth in {Birth.READER, Birth.CHOSEN_HOST} and one.confidence >= 0.5 * conflict.confidence
             for one in analysis.ends(conflict.birth)
             if not any(step.edge.link.startswith("index") for step in one.path)
+            and not (one.end.birth is Birth.READER and any(step.node in meetings for step in one.path))
         )
     )
 
