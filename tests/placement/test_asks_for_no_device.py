@@ -83,6 +83,19 @@ UNSETTLED = {
             x = x.cuda() + e
             return x, e.cuda()
     """,
+    "a table that is picked from": """
+        def main(x: torch.Tensor):
+            table = torch.eye(3)
+            return table[x.cuda()].cpu().numpy()
+    """,
+    "exchanged between processes": """
+        import torch.distributed as dist
+        device = torch.device("cuda")
+        def main():
+            total = torch.zeros(3)
+            dist.all_reduce(total)
+            return total.tolist()
+    """,
     "a label that is also compared": """
         def test(loader: torch.utils.data.DataLoader, device):
             model = nn.Linear(3, 3).to(device)

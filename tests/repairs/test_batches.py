@@ -247,7 +247,7 @@ def test_what_is_read_of_a_result_does_not_want_the_value_on_the_host(repairs, k
     assert "seen, wanted = data.to(device), target.to(device)" in repairs.added(PLOTTED.format(kept=kept), Safety.SAFE)
 
 
-@pytest.mark.parametrize("kept", ["seen.numpy()", "np.mean(seen)", "seen.numpy() + loss.item()"])
+@pytest.mark.parametrize("kept", ["seen.numpy()", "seen.numpy() + loss.item()", "np.mean(seen.numpy())"])
 def test_what_is_read_of_the_value_does(repairs, kept: str) -> None:
     assert "seen, wanted = data.to(device), target.to(device)" not in repairs.added(
         PLOTTED.format(kept=kept), Safety.UNSAFE

@@ -4,10 +4,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.indices import indices
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -60,13 +62,23 @@ class Joined:
             return node in self._picking or unread
         return all(
             self._births.is_move(one)
-            or (not joined and (_is_for_host(one) or _reads(node, one)))
-            or (self._is_alone_in(node, one) and self.asks_for_no_device(one, depth + 1, joined=joined))
-            or (self._hands_on(node, one) and self.asks_for_no_device(one, depth + 1, joined=True))
+            or (not joined and not _exchanges(one) and (_is_for_host(one) or _reads(node, one)))
+            or (self._takes_alone(node, one) and self.asks_for_no_device(one, depth + 1, joined=joined))
+            or (
+                not _is_picked_from(node, one)
+                and self._hands_on(node, one)
+                and self.asks_for_no_device(one, depth + 1, joined=True)
+            )
             or (one.op is Op.SEQUENCE and bool(self._births.moves_of(one)))
             or self._asks_given(node, one, depth + 1, joined)
             for one in users
         )
+
+    def _takes_alone(self, node: Node, user: Node) -> bool:
+        """`_is_alone_in`, and no index that may be on a device picks from the value."""
+        if _is_picked_from(node, user):
+            return all(self._births.kinds.of(one) not in {Kind.TENSOR, None} for one in indices(user))
+        return self._is_alone_in(node, user)
 
     def _asks_given(self, node: Node, call: Node, depth: int, joined: bool) -> bool:
         """The same of what a function of this file gets."""
@@ -135,6 +147,15 @@ class Joined:
         if user.args[0].op is Op.ATTR and user.args[0] is node:
             return True
         return any(effect(canonical(one)) in {Effect.SEQUENCE, Effect.LIKE} for one in names(user.args[0]))
+
+
+def _exchanges(call: Node) -> bool:
+    """`dist.all_reduce(x)`, for which tensors of the host are in the wrong place."""
+    return call.op is Op.CALL and any(canonical(one) in rows.COLLECTIVES for one in names(call.args[0]))
+
+
+def _is_picked_from(node: Node, user: Node) -> bool:
+    return user.op is Op.ITEM and user.args[0] is node
 
 
 def _says_little(node: Node, user: Node) -> bool:
