@@ -6,10 +6,12 @@ people's code: they stay outside every repository.
 """
 
 import ast
+import collections
 import difflib
 import hashlib
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -23,14 +25,17 @@ NEAR = 3
 Half = Literal["dev", "held", "both"]
 Side = Literal["before", "after"]
 SIDES: tuple[Side, ...] = ("before", "after")
-_LINES = ("lines_before", "lines_after")
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ")
+_LINES = ("lines_before", "lines_after", "lines_path")
 
 
 @dataclass(frozen=True)
 class Row:
     """A bug of `path` at the commit `parent`, on `lines_before`.
 
-    `lines_after` is where the file without it differs on its account; where it is not told, all that differs counts.
+    `lines_path` are those between where the value is made and where it meets others: what is proposed there, and not
+    for the correct file, counts as well. `lines_after` is where the file without it differs on its account; where it is
+    not told, all that differs counts.
     """
 
     id: str
@@ -40,6 +45,7 @@ class Row:
     bug_class: str
     lines_before: tuple[int, ...]
     lines_after: tuple[int, ...] = ()
+    lines_path: tuple[int, ...] = ()
     fix_commit: str | None = None
     local_evidence: bool = True
     summary: str = ""
@@ -83,6 +89,22 @@ def changed_lines(old: str, new: str) -> tuple[int, ...]:
     return tuple(
         line for tag, _, _, start, end in steps if tag != "equal" for line in (range(start + 1, end + 1) or [start])
     )
+
+
+def edited_lines(patch: str) -> dict[str, frozenset[int]]:
+    """By file, the lines of the old side that a patch removes, or after which it inserts."""
+    found: dict[str, set[int]] = collections.defaultdict(set)
+    name, line = "", 0
+    for row in patch.splitlines():
+        if row.startswith("--- "):
+            name = row[4:].split("\t")[0].strip().removeprefix("a/")
+        elif (hunk := _HUNK.match(row)) is not None:
+            line = int(hunk.group(1)) - (hunk.group(2) != "0")
+        elif name and row[:1] in ("-", "+", " ") and not row.startswith("+++"):
+            line += row[0] != "+"
+            if row[0] != " ":
+                found[name].add(line)
+    return {name: frozenset(lines) for name, lines in found.items()}
 
 
 def parses(source: bytes) -> bool:

@@ -11,6 +11,9 @@
     buffer    `self.register_buffer("n", v)` becomes `self.n = v`
     host      `x.detach().cpu().numpy()` loses `.cpu()`
 
+A deletion that cannot fail is not made (harmless.py), nor one that nobody could have written: where it leaves an `if`,
+a loop or a `with` empty, that goes as well, and `if cuda: x = x.cuda()` with an `else` becomes `if not (cuda): …`.
+
 `score` asks how many of them devfix undoes (scoring.py). Not every deletion is a bug that one file shows: compare
 releases of devfix with each other, and read the misses.
 """
@@ -20,16 +23,18 @@ import ast
 import hashlib
 import random
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import scoring
 from cases import Mirror, Row, mirrors, parses, write_rows
+from harmless import Harmless
+from paths import lines_of, path_of
+from scopes import Scopes, blocks, is_move, is_of_torch, keyword, names_device
 
 LEFT_OUT = re.compile(r"(^|/)(tests?|testing|docs?|third_party|vendor)(/|_)|(^|/)test_|_test\.py$|conftest|setup\.py")
 _DEVICE = re.compile(r"device|cuda", re.IGNORECASE)
-_TORCH = ("torch", "th")
 _FACTORIES = frozenset(
     "zeros ones full empty arange eye rand randn randint tensor linspace as_tensor randperm".split()  # noqa: SIM905
 )
@@ -39,7 +44,10 @@ _MOST_BYTES = 150_000
 
 @dataclass(frozen=True)
 class Deletion:
-    """`text` in place of the bytes from `start` to `end`; `last` is the line where what is left of the code ends."""
+    """`text` in place of the bytes from `start` to `end`; `last` is the line where what is left of the code ends.
+
+    `path` are the lines of the broken file from where the value is made to where it meets others.
+    """
 
     kind: str
     line: int
@@ -47,13 +55,14 @@ class Deletion:
     start: int
     end: int
     text: bytes = b""
+    path: tuple[int, ...] = ()
 
     def applied(self, source: bytes) -> bytes:
         return source[: self.start] + self.text + source[self.end :]
 
 
 def deletions(source: bytes) -> list[Deletion]:
-    """All that may be deleted from a file, and leaves one that parses."""
+    """All that may be deleted from a file, and leaves one that parses and can fail."""
     return [one for one in _Sites(source).all() if parses(one.applied(source))]
 
 
@@ -63,60 +72,103 @@ class _Sites:
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.tree = ast.parse(source)
+        self._scopes = Scopes(self.tree)
+        self._harmless = Harmless(self._scopes)
         self._starts = [0]
         for line in source.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
 
     def all(self) -> Iterator[Deletion]:
-        statements = {id(call): found for call, found in self._statements()}
-        yield from statements.values()
+        statements = {id(call): statement for call, statement in self._statements()}
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and id(node) not in statements:
-                yield from self._of_call(node, node.func)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                yield from self._of_call(node, node.func, statements.get(id(node)))
 
-    def _statements(self) -> Iterator[tuple[ast.Call, Deletion]]:
-        """Moves that are statements of their own: the statement goes."""
-        for block in _blocks(self.tree):
+    def _statements(self) -> Iterator[tuple[ast.Call, ast.stmt]]:
+        """Moves that are statements of their own."""
+        for block in blocks(self.tree):
             for statement in block:
                 call = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
-                if isinstance(call, ast.Call) and _is_move(call) and _keeps_name(statement, call):
-                    yield call, self._without_statement(statement, alone=len(block) == 1)
+                if isinstance(call, ast.Call) and is_move(call) and _keeps_name(statement, call):
+                    yield call, statement
 
-    def _without_statement(self, statement: ast.stmt, *, alone: bool) -> Deletion:
-        start, end = self._start(statement), self._end(statement)
-        opening = self.source[self._starts[statement.lineno - 1] : start]
-        closing = self.source[end:].split(b"\n", 1)[0].strip()
-        if alone or opening.strip() or closing:
-            return Deletion("move", statement.lineno, statement.lineno, start, end, b"pass")
-        after = self.source.find(b"\n", end) + 1 or len(self.source)
-        return Deletion("move", statement.lineno, statement.lineno, start - len(opening), after)
-
-    def _of_call(self, call: ast.Call, function: ast.Attribute) -> Iterator[Deletion]:
+    def _of_call(self, call: ast.Call, function: ast.Attribute, whole: ast.stmt | None) -> Iterator[Deletion]:
         name, value = function.attr, function.value
-        of_torch = isinstance(value, ast.Name) and value.id in _TORCH
-        if _is_move(call):
-            yield self._without_method(call, function, "move")
-        elif name in _FACTORIES and of_torch:
-            yield from self._without_keyword(call, "device", "factory")
-        elif name == "load" and of_torch:
+        if is_move(call):
+            if not self._harmless.move(call, whole):
+                path = path_of(self._scopes, call, value)
+                found = self._without_statement(whole) if whole is not None else self._without_method(call, function)
+                yield from (self._placed(one, path) for one in found)
+        elif name in _FACTORIES and is_of_torch(value):
+            if not self._harmless.factory(call):
+                yield from self._without_keyword(call, "device", "factory")
+        elif name == "load" and is_of_torch(value):
             yield from self._without_keyword(call, "map_location", "load")
         elif name == "register_buffer":
             yield from self._attribute(call, value)
-        elif name == "numpy" and isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-            yield from [self._without_method(value, value.func, "host")] if value.func.attr == "cpu" else []
+        elif name == "numpy" and isinstance(value, ast.Call):
+            yield from self._brought_back(call, value)
 
-    def _without_method(self, call: ast.Call, function: ast.Attribute, kind: str) -> Deletion:
+    def _brought_back(self, call: ast.Call, value: ast.Call) -> Iterator[Deletion]:
+        """`x.numpy()` for `x.cpu().numpy()`."""
+        if isinstance(value.func, ast.Attribute) and value.func.attr == "cpu":
+            path = path_of(self._scopes, call, value.func.value)
+            yield from (self._placed(one, path) for one in self._without_method(value, value.func, "host"))
+
+    def _without_statement(self, statement: ast.stmt) -> Iterator[Deletion]:
+        """The statement goes, and with it what encloses nothing else."""
+        gone = statement
+        while len(self._scopes.block(gone)) == 1:
+            above = self._scopes.parent(gone)
+            if isinstance(above, ast.If) and above.orelse:
+                yield from self._other_arm(gone, above) if above.body == [gone] else self._without_else(gone, above)
+                return
+            if not isinstance(above, ast.If | ast.For | ast.While | ast.With) or getattr(above, "orelse", []):
+                break
+            gone = above
+        line, start, end = gone.lineno, self._start(gone), self._end(gone)
+        opening = self.source[self._starts[line - 1] : start]
+        closing = self.source[end:].split(b"\n", 1)[0].strip()
+        if opening.strip() or closing or len(self._scopes.block(gone)) == 1:
+            yield Deletion("move", line, line, start, end, b"pass")
+            return
+        after = self.source.find(b"\n", end) + 1 or len(self.source)
+        yield Deletion("move", line, line, start - len(opening), after)
+
+    def _without_else(self, gone: ast.stmt, choice: ast.If) -> Iterator[Deletion]:
+        line = choice.body[-1].end_lineno or choice.lineno
+        yield Deletion("move", line, line, self._end(choice.body[-1]), self._end(gone))
+
+    def _other_arm(self, gone: ast.stmt, choice: ast.If) -> Iterator[Deletion]:
+        """`if not (cuda): …` of what stood below `else`. A chain of conditions stays as it is."""
+        other, start = choice.orelse[0], self._start(choice.test)
+        opening = self.source[self._starts[other.lineno - 1] : self._start(other)]
+        if opening.strip() or choice.lineno == gone.lineno or self._is_chained(choice):
+            return
+        text = b"not (%s):%s" % (self._text(choice.test), b"\r\n" if b"\r\n" in self.source else b"\n")
+        yield Deletion("move", choice.lineno, choice.lineno + 1, start, self._starts[other.lineno - 1], text)
+
+    def _is_chained(self, choice: ast.If) -> bool:
+        """`elif` before or after."""
+        around = [one for one in (choice, self._scopes.parent(choice)) if isinstance(one, ast.If) and one.orelse]
+        return any(self.source.startswith(b"elif", self._start(one.orelse[0])) for one in around)
+
+    def _without_method(self, call: ast.Call, function: ast.Attribute, kind: str = "move") -> Iterator[Deletion]:
         value, name = self._end(function.value), function.attr.encode()
         dot = self.source.rfind(b".", value, self._end(function) - len(name))
-        return Deletion(kind, call.lineno, function.value.end_lineno or call.lineno, dot, self._end(call))
+        yield Deletion(kind, call.lineno, function.value.end_lineno or call.lineno, dot, self._end(call))
 
     def _without_keyword(self, call: ast.Call, name: str, kind: str) -> Iterator[Deletion]:
+        given = keyword(call, name)
+        if given is None or (kind == "factory" and not names_device(given)):
+            return
         parts: list[ast.expr | ast.keyword] = sorted([*call.args, *call.keywords], key=self._start)
-        for place, part in enumerate(parts):
-            if isinstance(part, ast.keyword) and part.arg == name and (kind == "load" or _names_device(part.value)):
-                start = self._end(parts[place - 1]) if place else self._start(part)
-                end = self._end(part) if place or len(parts) == 1 else self._start(parts[1])
-                yield Deletion(kind, call.lineno, part.lineno, start, end)
+        place = next(at for at, one in enumerate(parts) if isinstance(one, ast.keyword) and one.value is given)
+        start = self._end(parts[place - 1]) if place else self._start(parts[place])
+        end = self._end(parts[place]) if place or len(parts) == 1 else self._start(parts[1])
+        yield self._placed(
+            Deletion(kind, call.lineno, parts[place].lineno, start, end), path_of(self._scopes, call, call)
+        )
 
     def _attribute(self, call: ast.Call, owner: ast.expr) -> Iterator[Deletion]:
         """`self.n = v` for `self.register_buffer("n", v)`."""
@@ -125,7 +177,16 @@ class _Sites:
                 return
             case [ast.Constant(value=str() as name), value] if name.isidentifier():
                 text = b"%s.%s = %s" % (self._text(owner), name.encode(), self._text(value))
-                yield Deletion("buffer", call.lineno, call.lineno, self._start(call), self._end(call), text)
+                found = Deletion("buffer", call.lineno, call.lineno, self._start(call), self._end(call), text)
+                yield self._placed(found, lines_of(self._scopes, call, [f"{ast.unparse(owner)}.{name}"]))
+
+    def _placed(self, deleted: Deletion, path: Iterable[int]) -> Deletion:
+        """With its path, in lines of the broken file."""
+        first = self.source.count(b"\n", 0, deleted.start) + 1
+        old = self.source.count(b"\n", deleted.start, deleted.end)
+        kept = deleted.text.count(b"\n")
+        lines = (line if line <= first else max(line - old + kept, first) for line in path)
+        return replace(deleted, path=tuple(sorted({*lines})))
 
     def _start(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
         return self._starts[node.lineno - 1] + node.col_offset
@@ -137,23 +198,6 @@ class _Sites:
         return self.source[self._start(node) : self._end(node)]
 
 
-def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(tree):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(node, name, None)
-            if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
-                yield block
-
-
-def _is_move(call: ast.Call) -> bool:
-    if not isinstance(call.func, ast.Attribute):
-        return False
-    if call.func.attr == "cuda":
-        return not isinstance(call.func.value, ast.Name) or call.func.value.id not in _TORCH
-    given = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "device")]
-    return call.func.attr == "to" and bool(given) and _names_device(given[0])
-
-
 def _keeps_name(statement: ast.stmt, call: ast.Call) -> bool:
     """`model.to(device)`, or `x = x.to(device)` and `self.x = self.x.cuda()`."""
     if isinstance(statement, ast.Expr):
@@ -161,10 +205,6 @@ def _keeps_name(statement: ast.stmt, call: ast.Call) -> bool:
     owner = call.func.value if isinstance(call.func, ast.Attribute) else call
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     return len(targets) == 1 and ast.unparse(targets[0]) == ast.unparse(owner)
-
-
-def _names_device(node: ast.expr) -> bool:
-    return _DEVICE.search(ast.unparse(node)) is not None
 
 
 def drawn(mirror: Mirror, chance: random.Random, most: int, seen: set[str]) -> Iterator[tuple[Row, bytes, bytes]]:
@@ -203,6 +243,7 @@ def _row(mirror: Mirror, path: str, deleted: Deletion) -> Row:
         path=path,
         bug_class=deleted.kind,
         lines_before=tuple(sorted({deleted.line, deleted.last})),
+        lines_path=deleted.path,
         summary=f"deleted: {deleted.kind}",
         origin="mutation",
     )

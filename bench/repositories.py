@@ -18,8 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from cases import is_near
-from scoring import edited_lines
+from cases import edited_lines, is_near
 
 MOST_FILES = 300
 SECONDS = 300

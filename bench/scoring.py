@@ -5,12 +5,14 @@
 Each file lies in a repository of its own, so that no case sees another. Three commands run over them:
 `rewrite --diff --unsafe`, `rewrite --diff` and `check --suggestions`, or plain `check` where devfix does not know the
 option; with `--quick` the last one alone, and the edits are those of its findings. Of each row is told whether, at
-most `NEAR` lines from its place,
+most `NEAR` lines from its place, or on its path by a finding that the correct file does not have,
 
     edited   an edit is written with --unsafe             safe   one is written without
     found    that, or a finding is shown, or its edit     told   edited, and the correct file is not edited there
     noisy    as much is proposed for the correct file: a safe or unsafe edit, a suggestion, or advice alone
     alarms   noisy with an edit, and not only because CUDA is spelled out there, or an old name is used
+
+`near` counts the edited ones without those that are so on the path alone.
 
 `--old` scores another devfix on the same rows, or takes what `--json` wrote of one.
 """
@@ -18,7 +20,6 @@ most `NEAR` lines from its place,
 import argparse
 import collections
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cases import NEAR, SIDES, Row, Side, changed_lines, is_near, read_rows
+from cases import NEAR, SIDES, Row, Side, changed_lines, edited_lines, is_near, read_rows
 
 AROUND = 10
 SECONDS = 900
@@ -36,8 +37,8 @@ AT_ONCE = 100
 """So many cases are run together; where that fails, its halves are tried."""
 
 _STYLE = ("DVF3", "DVF5")
+_EDITING = ("safe", "unsafe")
 TIERS = ("safe", "unsafe", "suggestion", "advice")
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ")
 _FINE = (0, 1)
 
 Edits = Mapping[str, frozenset[int]]
@@ -76,6 +77,7 @@ class Outcome:
     found: bool
     noisy: str
     extra: int
+    near: bool = False
     noise: tuple[str, ...] = ()
     code: str = ""
     confidence: float = 0.0
@@ -91,7 +93,7 @@ class Outcome:
     @property
     def is_noisy(self) -> bool:
         """The correct file is edited there."""
-        return self.noisy in ("safe", "unsafe")
+        return self.noisy in _EDITING
 
     @property
     def is_alarm(self) -> bool:
@@ -197,9 +199,10 @@ def _edited(edit: Mapping[str, Any]) -> Iterable[int]:
 
 def _outcome(row: Row, cases: Path, said: _Said) -> Outcome:
     before, after = (_place(row, side) for side in SIDES)
-    findings = said.findings.get(before, ())
-    unsafe = said.unsafe.get(before, frozenset())
-    edited, right = is_near(unsafe, row.lines_before), _right_lines(row, cases)
+    findings, right = said.findings.get(before, ()), _right_lines(row, cases)
+    caused = _caused(row, findings, said.findings.get(after, ()))
+    near = is_near(said.unsafe.get(before, ()), row.lines_before)
+    edited = near or any(one.tier in _EDITING for one in caused)
     nearest = min(findings, key=lambda one: _distance(one, row.lines_before), default=None)
     is_found = nearest is not None and _distance(nearest, row.lines_before) <= NEAR
     return Outcome(
@@ -207,8 +210,9 @@ def _outcome(row: Row, cases: Path, said: _Said) -> Outcome:
         repo=row.repo,
         kind=row.bug_class,
         edited=edited,
-        safe=is_near(said.safe.get(before, ()), row.lines_before),
-        found=edited or is_found,
+        near=near,
+        safe=is_near(said.safe.get(before, ()), row.lines_before) or any(one.tier == "safe" for one in caused),
+        found=edited or is_found or bool(caused),
         noisy=_noise(said, after, right),
         extra=len(said.unsafe.get(after, ())),
         noise=tuple(sorted({one.code for one in said.findings.get(after, ()) if _distance(one, right) <= NEAR})),
@@ -218,6 +222,13 @@ def _outcome(row: Row, cases: Path, said: _Said) -> Outcome:
         after=said.findings.get(after, ()),
         place=row.lines_before,
     )
+
+
+def _caused(row: Row, broken: Iterable[Found], correct: Iterable[Found]) -> list[Found]:
+    """What is found because of the bug, and edits a line of its path."""
+    known = {(one.code, one.message) for one in correct}
+    fresh = [one for one in broken if (one.code, one.message) not in known]
+    return [one for one in fresh if not {*one.edits}.isdisjoint(row.lines_path)]
 
 
 def _noise(said: _Said, path: str, place: Sequence[int]) -> str:
@@ -243,22 +254,6 @@ def _right_lines(row: Row, cases: Path) -> tuple[int, ...]:
     return changed_lines(*(file.read_bytes().decode("utf-8", "replace") for file in files))
 
 
-def edited_lines(patch: str) -> dict[str, frozenset[int]]:
-    """By file, the lines of the old side that a patch removes, or after which it inserts."""
-    found: dict[str, set[int]] = collections.defaultdict(set)
-    name, line = "", 0
-    for row in patch.splitlines():
-        if row.startswith("--- "):
-            name = row[4:].split("\t")[0].strip().removeprefix("a/")
-        elif (hunk := _HUNK.match(row)) is not None:
-            line = int(hunk.group(1)) - (hunk.group(2) != "0")
-        elif name and row[:1] in ("-", "+", " ") and not row.startswith("+++"):
-            line += row[0] != "+"
-            if row[0] != " ":
-                found[name].add(line)
-    return {name: frozenset(lines) for name, lines in found.items()}
-
-
 class _FailedError(Exception):
     """devfix did not come to an end."""
 
@@ -281,6 +276,7 @@ def totals(outcomes: Iterable[Outcome]) -> dict[str, int]:
     return {
         "n": len(many),
         "edited": sum(one.edited for one in many),
+        "near": sum(one.near for one in many),
         "safe": sum(one.safe for one in many),
         "found": sum(one.found for one in many),
         "told": sum(one.told for one in many),

@@ -136,6 +136,38 @@ def _hidden_pair(shape: Shape) -> Plan:
     return Plan((SERIES, Y), (MOVES, *made, *forward), setup=setup)
 
 
+# Beside the bug stands what may stay on the host: the twin has to be silent about it.
+
+
+@kind("beside-counted", "x")
+def _beside_counted(shape: Shape) -> Plan:
+    counted = shape.pick(["{seen} = {y}.tolist()", "{seen} = {y}.sum().item()", "{seen} = {y}.float().mean().item()"])
+    step = (Move(("x",)), FORWARD, counted, "print({seen})", SQUARES)
+    return Plan((X, Y), step, setup=(network(shape), OPTIMIZER))
+
+
+@kind("beside-shuffled", "y")
+def _beside_shuffled(shape: Shape) -> Plan:
+    order = shape.pick(["{z} = torch.randperm(2)", "{z} = torch.arange(2)", "{z} = torch.randint(0, 2, (2,))"])
+    picked = "{loss} = {crit}({out}[{z}], {y}[{z}])"
+    return Plan((X, Y), (MOVES, order, FORWARD, picked), setup=classifier(shape))
+
+
+@kind("beside-rows", "hot")
+def _beside_rows(shape: Shape) -> Plan:
+    made = (New("hot", "torch.zeros(2, 2)"), "{hot}[torch.arange(2), {y}] = 1.0")
+    loss = "{loss} = ({out} - {hot}).pow(2).mean()"
+    return Plan((X, Y), (MOVES, FORWARD, *made, loss), setup=(network(shape), OPTIMIZER))
+
+
+@kind("beside-moved-at-once", "z")
+def _beside_moved(shape: Shape) -> Plan:
+    eye = shape.pick(["torch.eye(4).mul(2)", "torch.eye(4).expand(4, 4)", "torch.ones(4, 4).tril()"])
+    made = (New("z", "torch.ones(4, 4)"), f"{{hot}} = {eye}.to({{x}}.device)")
+    step = (MOVES, *made, "{out} = {net}({x} @ ({z} + {hot}))", LOSS)
+    return Plan((X, Y), step, setup=classifier(shape))
+
+
 @kind("accumulator", "acc")
 def _accumulator(shape: Shape) -> Plan:
     added = shape.pick(["{acc} += {out}.detach().sum(dim=0)", "{acc} = {acc} + {out}.detach().sum(dim=0)"])

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cases import Row
-from scoring import compared, edited_lines, judged, read_outcomes, report, totals, write_outcomes
+from cases import Row, edited_lines
+from scoring import compared, judged, read_outcomes, report, totals, write_outcomes
 
 DEVFIX = f"{shlex.quote(sys.executable)} -m devfix"
 RIGHT = """import torch
@@ -61,6 +61,24 @@ def test_rows_are_judged_by_place(tmp_path: Path) -> None:
     assert compared(outcomes, [replace(one, edited=False), far]) == (
         "of 2 rows 1 are edited now that were not, 0 the other way"
     )
+
+
+def test_what_is_proposed_on_the_path_counts_where_the_correct_file_does_not_have_it(tmp_path: Path) -> None:
+    """The labels' move is missing; it is put back, but more than three lines from where the authors had it."""
+    wrong = WRONG.replace("        loss =", "        print(1)\n" * 10 + "        loss =")
+    right = wrong.replace("        loss =", "        y = y.to(device)\n        loss =")
+    row = replace(ROW, lines_before=(15,))
+    rows = [row, replace(row, id="path", lines_path=(10, 21)), replace(row, id="same", lines_path=(10, 21))]
+    for one in rows:
+        one.write_files(tmp_path, wrong.encode(), (wrong if one.id == "same" else right).encode())
+    outcomes = judged(rows, tmp_path, DEVFIX, quick=True)
+    assert [(one.edited, one.safe, one.near, one.found) for one in outcomes] == [
+        (False, False, False, False),
+        (True, True, False, True),
+        (False, False, False, False),
+    ]
+    assert judged(rows, tmp_path, DEVFIX) == outcomes
+    assert (totals(outcomes)["edited"], totals(outcomes)["near"]) == (1, 0)
 
 
 def test_cases_do_not_see_each_other(tmp_path: Path) -> None:

@@ -21,6 +21,12 @@ APART = {
             table = torch.zeros(3, 3)
             return table[:, x.cuda()]
     """,
+    "as many as another file says": """
+        from sizes import LENGTH
+        def main(x: torch.Tensor):
+            table = torch.zeros(LENGTH)
+            return table[x.cuda()]
+    """,
     "the real part of what is made of a list": """
         def main(rows, device):
             steps = torch.arange(3, device=device)

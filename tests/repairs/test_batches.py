@@ -186,3 +186,69 @@ LEFT = {
 @pytest.mark.parametrize("program", LEFT.values(), ids=LEFT.keys())
 def test_what_is_left(repairs, program: str) -> None:
     assert repairs.findings(program, suggestions=False) == ()
+
+
+LOADERS = """
+    def score(model: nn.Module, test_loaders, device, total):
+        model = model.to(device)
+        for task, test_loader in enumerate(test_loaders):
+            for step, (x, y) in enumerate(test_loader):
+                x = x.to(device)
+                total += F.cross_entropy(model(x), y)
+        return total
+"""
+
+
+def test_a_loader_of_several_is_not_moved_for_what_it_gives(repairs) -> None:
+    assert repairs.added(LOADERS) == ["y = y.to(device)"]
+
+
+FIELDS = """
+    def train(model: nn.Module, data, device, loss):
+        model.to(device)
+        rays, pixels = next(data)
+        out = model(rays)
+        pixels = pixels.to(device)
+        return loss(out, pixels, {read})
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "tier"),
+    [
+        ("rays.mask", Safety.SUGGESTION),
+        ("rays.directions.to(device)", Safety.SUGGESTION),
+        ("rays.shape[0]", Safety.UNSAFE),
+        ("rays.float()", Safety.UNSAFE),
+    ],
+)
+def test_what_has_fields_of_its_own_may_have_no_to(repairs, read: str, tier: Safety) -> None:
+    found = next(one for one in repairs.findings(FIELDS.format(read=read)) if "`rays`" in one.message)
+    assert found.fix is not None
+    assert found.fix.safety is tier
+
+
+PLOTTED = """
+    import matplotlib.pyplot as plt
+    def train(encoder: nn.Module, loader: torch.utils.data.DataLoader, device):
+        encoder.to(device)
+        losses = []
+        for data, target in loader:
+            seen, wanted = data, target.to(device)
+            loss = F.mse_loss(encoder(seen), wanted)
+            loss.backward()
+            losses.append({kept})
+        plt.plot(losses)
+"""
+
+
+@pytest.mark.parametrize("kept", ["loss", "loss.item()", "loss.detach()"])
+def test_what_is_read_of_a_result_does_not_want_the_value_on_the_host(repairs, kept: str) -> None:
+    assert "seen, wanted = data.to(device), target.to(device)" in repairs.added(PLOTTED.format(kept=kept), Safety.SAFE)
+
+
+@pytest.mark.parametrize("kept", ["seen.numpy()", "seen.numpy() + loss.item()", "np.mean(seen.numpy())"])
+def test_what_is_read_of_the_value_does(repairs, kept: str) -> None:
+    assert "seen, wanted = data.to(device), target.to(device)" not in repairs.added(
+        PLOTTED.format(kept=kept), Safety.UNSAFE
+    )

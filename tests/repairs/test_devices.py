@@ -348,3 +348,31 @@ def test_what_another_method_sets_anew_does_not(repairs) -> None:
     written = repairs.written(KEPT.format(method="aim", attribute="target"), Safety.SUGGESTION)
     assert "device=self.target" not in written
     assert "self.device" not in written  # which nothing sets
+
+
+SOLVER = """
+    from base import Solver
+    class Mine({base}):
+        def forward(self, x):
+            return self.model(x)
+        def sample(self, n):
+            {body}z = torch.randn(n, 3)
+            return self.model(z)
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "body", "told"),
+    [
+        ("nn.Module", "", True),
+        ("Solver", "self.train()\n            ", True),
+        ("Solver", "self.head = nn.Linear(3, 3)\n            ", True),
+        ("Solver", "", False),
+        ("Solver", "self.head = make(3)\n            ", False),
+        ("Solver", "self.forward(n)\n            ", False),
+    ],
+)
+def test_own_parameters_are_asked_for_where_there_surely_are_some(repairs, base: str, body: str, told: bool) -> None:
+    """A class whose base is not read may be no module at all, `forward` or not."""
+    added = repairs.added(SOLVER.format(base=base, body=body))
+    assert any("next(self.parameters()).device" in line for line in added) is told

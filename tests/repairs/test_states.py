@@ -41,3 +41,33 @@ def test_a_state_that_a_method_of_a_moved_network_makes(repairs: Repairs) -> Non
         "device = torch.device('cuda')\nmodel = A().to(device)\nmodel(torch.zeros(3).to(device), model.begin())\n"
     )
     assert repairs.added(program, Safety.SAFE) == ["return torch.zeros(3, device=device)"]
+
+
+KEPT = """
+class Encoder(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+        self.rnn = nn.{network}(3, 3)
+        self.hidden = None
+    def reset(self, n):
+        self.hidden = {state}
+    def forward(self, x):
+        out, self.hidden = self.rnn(x, self.hidden)
+        return out
+"""
+ZEROS = "torch.zeros(1, n, 3)"
+
+
+@pytest.mark.parametrize(
+    ("network", "state", "at_read"),
+    [
+        ("GRU", ZEROS, True),
+        ("LSTM", f"({ZEROS}, {ZEROS})", False),
+        ("LSTM", f"[{ZEROS} for _ in range(2)]", False),
+        ("GRU", f"({ZEROS}, {ZEROS}) if self.kind == 'lstm' else {ZEROS}", False),
+    ],
+)
+def test_a_state_of_several_is_not_moved_as_one(repairs: Repairs, network: str, state: str, at_read: bool) -> None:
+    added = repairs.added(KEPT.format(network=network, state=state))
+    assert any("self.hidden.to(" in line for line in added) is at_read

@@ -1381,3 +1381,14 @@ def test_one_move_of_several_values_is_told_once(rule) -> None:
             return model.to(device)(x) + y
     """
     assert len(rule.findings(program)) == 1
+
+
+def test_what_is_moved_is_no_place_to_go(rule) -> None:
+    """It is where its other name says; its own device is the one that it has."""
+    program = HEAD + (
+        "def labels(x: torch.Tensor):\n"
+        "    ys = torch.tensor(list(range(x.shape[0]))).reshape(len(x), 1)\n"
+        "    ys = ys.repeat(1, x.shape[1]).to(x.device)\n"
+        "    return ys.cuda()\n"
+    )
+    assert "return ys.to(x.device)" in rule.fixed(program)

@@ -150,6 +150,7 @@ class Followings:
 
     def _expressions(self, conflict: Conflict, point: Point, sure: float, own: set[str]) -> Iterator[Followed]:
         node, elsewhere = conflict.end.node, conflict.end.place.where is Where.DEVICE
+        own = own | _moved_text(conflict.birth.node)
         if node in self._models and _may_be_session(node, point.guard):
             return
         if node in self._models and not _runs_in_replicas(self._undone, point.node.function):
@@ -189,6 +190,14 @@ class Followings:
             if not may_be_unset(node) and not is_optional(node) and not (asks and is_cuda_if_there(node)):
                 return Followed(text, Safety.UNSAFE)
         return None
+
+
+def _moved_text(here: Node) -> set[str]:
+    """What a move is a method of, as the file spells it: its own device is no place to go."""
+    match here.syntax:
+        case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() | ast.Subscript() as moved)):
+            return {ast.unparse(moved)}
+    return set()
 
 
 def _sources(here: Node) -> set[Node]:

@@ -160,12 +160,16 @@ class Analysis:
         vars(self).clear()
 
     def _strongest(self, birth: Source) -> Conflict | None:
-        """The best path to a device; none where the host is nearer."""
+        """The best path to a device; none where the host is nearer, or where no use of the value asks for one."""
+        if birth.birth in MADE | OF_BATCHES and self.constraints.joined.asks_for_no_device(birth.node):
+            return None
         sources = self.graph.sources[birth.node]
         if birth.birth is Birth.READER and any(_is_chosen(one) or one.birth is Birth.LOADER for one in sources):
             return None
         found = self._ways(birth) if birth.birth in MADE else self.ends(birth)
         elsewhere = [one for one in found if not _is_host(one) and not self._ends_where_read(one)]
+        if birth.birth is Birth.LOADER:
+            elsewhere = [one for one in elsewhere if not self._is_of_inner(one)]
         if birth.birth in OF_BATCHES and self.constraints.joined.is_moved(birth.node):  # so it meets others of the host
             elsewhere = [one for one in elsewhere if one.end.birth is not Birth.PARAMETER]
         if self._is_read_as_it_is(birth):  # so what it meets is on the host as well, unless the code moves that
@@ -179,6 +183,11 @@ class Analysis:
         if birth.birth in MADE and elsewhere:
             return combined(elsewhere)
         return elsewhere[0] if elsewhere else None
+
+    def _is_of_inner(self, conflict: Conflict) -> bool:
+        """Whether the value holds a loader, or is one: a part of a part comes from that, and is told by itself."""
+        parts = [step.node for step in conflict.path if step.edge.turn is Turn.OUT]
+        return any(one.birth in OF_BATCHES for part in parts[1:] for one in self.graph.sources.get(part, ()))
 
     def _is_read_as_it_is(self, birth: Source) -> bool:
         """Whether numpy reads a value wherever it is made."""

@@ -70,8 +70,10 @@ class Dimensions:
             return 1 if made in _SIZED and "*" in call.extra else None  # it may be a row
         if given[0].op is Op.SEQUENCE:
             return len(given[0].args)
-        sizes = [one for one in given if name(one) is None]
-        return len(sizes) if len(sizes) > 1 or self._kinds.of(sizes[0]) is not Kind.SEQUENCE else None
+        sizes = [one for one in given if name(one) is None]  # not `torch.float32`, nor what another file says
+        if len(sizes) == 1 and self._kinds.of(sizes[0]) is Kind.SEQUENCE:
+            return None
+        return len(sizes) or None
 
 
 def _of_display(call: Node) -> int | None:

@@ -4,10 +4,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.indices import indices
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -46,6 +48,55 @@ class Joined:
         return all(
             _reads(node, one) or (self._is_alone_in(node, one) and self.ends_on_host(one, depth + 1)) for one in users
         )
+
+    def asks_for_no_device(self, node: Node, depth: int = 0, *, joined: bool = False) -> bool:
+        """Whether every use of a value ends in a move, on the host, or as an index: wherever it is, nothing fails.
+
+        What was `joined` to others has to be moved: they were on the host then.
+        """
+        users = [one for one in self._users.get(node, ()) if one is not node and not is_measure(one)]
+        if depth == MOST_JOINED or node in self._kept or node in self._filled:
+            return False
+        if not users:
+            unread = node.op is Op.PHI and not joined  # a name that nobody reads any more
+            return node in self._picking or unread
+        return all(
+            self._births.is_move(one)
+            or (not joined and not _exchanges(one) and (_is_for_host(one) or _reads(node, one)))
+            or (self._takes_alone(node, one) and self.asks_for_no_device(one, depth + 1, joined=joined))
+            or (
+                not _is_picked_from(node, one)
+                and self._hands_on(node, one)
+                and self.asks_for_no_device(one, depth + 1, joined=True)
+            )
+            or (one.op is Op.SEQUENCE and bool(self._births.moves_of(one)))
+            or self._asks_given(node, one, depth + 1, joined)
+            for one in users
+        )
+
+    def _takes_alone(self, node: Node, user: Node) -> bool:
+        """`_is_alone_in`, and no index that may be on a device picks from the value."""
+        if _is_picked_from(node, user):
+            return all(self._births.kinds.of(one) not in {Kind.TENSOR, None} for one in indices(user))
+        return self._is_alone_in(node, user)
+
+    def _asks_given(self, node: Node, call: Node, depth: int, joined: bool) -> bool:
+        """The same of what a function of this file gets."""
+        called = self._births.calls.get(call)
+        given = [one for argument, one in bound(call, called) if argument is node] if called is not None else []
+        return bool(given) and all(self.asks_for_no_device(one, depth, joined=joined) for one in given)
+
+    @cached_property
+    def _picking(self) -> set[Node]:
+        """What picks the parts that are stored to: `y[x] = 1`."""
+        stores = [store for function in self._births.module.functions for store in function.stores]
+        return {store.index for store in stores if store.index is not None and not store.is_attribute}
+
+    @cached_property
+    def _filled(self) -> set[Node]:
+        """What parts are stored to."""
+        stores = [store for function in self._births.module.functions for store in function.stores]
+        return {store.base for store in stores if not store.is_attribute}
 
     def _is_alone_in(self, node: Node, user: Node) -> bool:
         """Whether a user shows, converts or computes with a value, and meets no other one."""
@@ -96,6 +147,15 @@ class Joined:
         if user.args[0].op is Op.ATTR and user.args[0] is node:
             return True
         return any(effect(canonical(one)) in {Effect.SEQUENCE, Effect.LIKE} for one in names(user.args[0]))
+
+
+def _exchanges(call: Node) -> bool:
+    """`dist.all_reduce(x)`, for which tensors of the host are in the wrong place."""
+    return call.op is Op.CALL and any(canonical(one) in rows.COLLECTIVES for one in names(call.args[0]))
+
+
+def _is_picked_from(node: Node, user: Node) -> bool:
+    return user.op is Op.ITEM and user.args[0] is node
 
 
 def _says_little(node: Node, user: Node) -> bool:

@@ -13,7 +13,7 @@ from devfix_codemods.placement.places import HOST, place_of
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
-_MOVES = re.compile(r"(?i)(^|_)(to|2|on)_?(gpu|cuda|device)s?$|^(cuda|gpu|cudaize)$")
+_MOVES = re.compile(r"(?i)(^|_)(to|2|on|maybe|try)_?(gpu|cuda|device)s?$|^(cuda|gpu|cudaize|to_var)$")
 _HOLDING = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.ITEM, Op.ITER, Op.ATTR, Op.PHI, Op.AFTER})
 
 

@@ -20,7 +20,7 @@ from devfix_codemods.repairs.readers import copies, wanted_on_host
 from devfix_codemods.repairs.repeated_moves import moved_again
 from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling
 from devfix_codemods.repairs.siblings import like_siblings
-from devfix_codemods.repairs.soundness import is_sound
+from devfix_codemods.repairs.soundness import is_sound, moves_row
 from devfix_codemods.repairs.tensors import is_surely_tensor
 from devfix_codemods.repairs.wrapped import at_call, wrapped
 from devfix_codemods.source import Source
@@ -96,7 +96,8 @@ def _may_be_array(conflict: Conflict) -> bool:
 
 def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     cuts = _BY_BIRTH[conflict.birth.birth](analysis, source, conflict)
-    return (one for one in cuts if is_sound(source, conflict, one))
+    sound = (one for one in cuts if is_sound(source, conflict, one))
+    return (one for one in sound if not moves_row(analysis, source, conflict, one))
 
 
 def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

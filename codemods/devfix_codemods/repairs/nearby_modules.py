@@ -73,7 +73,11 @@ def of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         if kept is not None:
             text = f"{itself.extra}.{kept}.device"
             yield Suffix(f".to({text})", text)
-        elif conflict.end.place.where is Where.MODULE and _may_have_parameters(analysis, owner):
+        elif (
+            conflict.end.place.where is Where.MODULE
+            and analysis.kinds.has_parameters_method(owner)
+            and _may_have_parameters(analysis, owner)
+        ):
             text = f"next({itself.extra}.parameters()).device"
             yield Suffix(f".to({text})", text)
 

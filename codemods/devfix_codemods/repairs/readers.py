@@ -11,6 +11,7 @@ from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import with_keyword
 from devfix_codemods.source import Source
@@ -67,8 +68,11 @@ def _inside(syntax: ast.expr, value: Node, node: Node) -> ast.expr | None:
 def wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
     """Whether the moved value would meet what needs it on the host: then the cut breaks what works.
 
-    An index there suits what is indexed, wherever that is.
+    An index there suits what is indexed, wherever that is. What numpy reads of a result with what the code puts on a
+    device says nothing.
     """
+    put = conflict.end.place.where not in {Where.CALLER, Where.MODULE}
+    meetings = {*conflict.operations} if put else set()
     read = conflict.birth.birth is not Birth.READER and is_read(analysis, conflict.birth.node)
     return (
         read
@@ -77,6 +81,7 @@ def wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
             one.end.birth in {Birth.READER, Birth.CHOSEN_HOST} and one.confidence >= 0.5 * conflict.confidence
             for one in analysis.ends(conflict.birth)
             if not any(step.edge.link.startswith("index") for step in one.path)
+            and not (one.end.birth is Birth.READER and any(step.node in meetings for step in one.path))
         )
     )
 

@@ -1,8 +1,11 @@
 """Cuts that change what they should: edits that are no Python, and moves of a value to its own device, are none."""
 
 import ast
+from collections.abc import Iterable
 
 from devfix_codemods.edits.operations import NODE, Edit, InsertStatement, ReplaceExpression
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut
@@ -18,6 +21,39 @@ def is_sound(source: Source, conflict: Conflict, cut: Cut) -> bool:
         or (isinstance(one, InsertStatement) and _is_vain(_text(source, one), of_module))
         for one in cut.edits
     )
+
+
+def moves_row(analysis: Analysis, source: Source, conflict: Conflict, cut: Cut) -> bool:
+    """Whether an attribute is moved where it is read that holds a tuple or a list as well, which have no `.to`: the
+    state of an LSTM where that of a GRU is a tensor."""
+    stored = analysis.constraints.births.attributes.stored
+    nodes = (conflict.birth.node, *(step.node for step in conflict.path))
+    rows = {str(one.extra) for one in nodes if one.op is Op.FIELD and _may_be_row(stored.get(one, ()))}
+    return any(_moved_attribute(source, one) in rows for one in cut.edits) if rows else False
+
+
+def _may_be_row(values: Iterable[Node]) -> bool:
+    """Whether one of several values is a row, on some path at least."""
+    found = [*values]
+    for one in found:  # grows
+        found += (each for each in one.args if one.op is Op.PHI and each not in found)
+    return any(one.op in _ROWS for one in found)
+
+
+def _moved_attribute(source: Source, edit: Edit) -> str:
+    """`hidden` of `self.hidden.to(device)`."""
+    try:
+        tree = ast.parse(_text(source, edit).strip())
+    except SyntaxError:
+        return ""
+    for one in ast.walk(tree):
+        match one:
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="to" | "cuda")):
+                return name
+    return ""
+
+
+_ROWS = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 
 
 def _written(source: Source, conflict: Conflict) -> set[Span]:

@@ -1,5 +1,7 @@
 """Which parts of batches are surely tensors, which have `.to`."""
 
+import ast
+
 from devfix_codemods.catalogue import Kind, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
@@ -18,6 +20,8 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     node, meeting = conflict.birth.node, conflict.meeting
     if conflict.birth.birth not in OF_BATCHES or analysis.kinds.of(node) is Kind.TENSOR:
         return True
+    if _has_fields(analysis, node):
+        return False
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
     if left or _is_converted(node) or _is_computed_twin(conflict):
         return True
@@ -43,6 +47,22 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
         return True
     first = operation.args[1:2] == (operand,)
     return first or analysis.is_loss(operation)
+
+
+def _has_fields(analysis: Analysis, node: Node) -> bool:
+    """`rays.origins`, read of the value or of what has its name: no tensor has that, and whether `.to` is there, is
+    not known."""
+    same = {node, *(analysis.called[node.syntax.id] if isinstance(node.syntax, ast.Name) else ())}
+    called = {one.args[0] for one in analysis.module.of(Op.CALL)}
+    return any(
+        user.op is Op.ATTR and user not in called and user.args[0] is each and user.extra not in _FIELDS
+        for each in same
+        if each.function is node.function
+        for user in analysis.module.users.get(each, ())
+    )
+
+
+_FIELDS = rows.PLAIN_ATTRIBUTES | rows.TENSOR_ATTRIBUTES
 
 
 def _is_needed(conflict: Conflict) -> bool:
