@@ -49,7 +49,7 @@ class Collations:
         return found
 
     def _function(self, value: Node) -> Function | None:
-        """The function that runs where `value` is called: `value` may be a `functools.partial`, a bound method, an object."""
+        """The function that a call of `value` runs: of a `functools.partial`, a bound method or an object as well."""
         if value.op is Op.CALL and name(value.args[0]) == "functools.partial" and len(value.args) > 1:
             return self._function(resolved(value.args[1]))
         if (found := function_of(value)) is not None:
