@@ -55,11 +55,11 @@ def _nothing(session: Session) -> int:
 
 def _resume(session: Session, mode: Mode, asks_later: bool) -> list[str]:
     """Bring back what was decided, if it shall be. Answers what there is to say of it."""
-    kept = session.memory.load()
+    kept = session.saved_review.load()
     if mode.restart or (not kept and not mode.resume):
         return []
     if not kept:
-        others = "; ".join(" ".join(names) for names in session.memory.others())
+        others = "; ".join(" ".join(names) for names in session.saved_review.others())
         where = f" (there is one of: {visible(others)})" if others else ""
         return [f"No interrupted review of these paths{where}: this one begins."]
     if mode.resume:

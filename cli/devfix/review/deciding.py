@@ -153,4 +153,4 @@ def _can(item: Item, decision: Decision | None) -> bool:
 
 
 def _matched(old: Sequence[Item], new: Sequence[Item]) -> dict[int, int]:
-    return paired([item.sign for item in old], [item.sign for item in new])
+    return paired([item.fingerprint for item in old], [item.fingerprint for item in new])
