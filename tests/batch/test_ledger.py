@@ -66,8 +66,8 @@ def test_a_folder_that_is_for_something_else_is_left_alone(tmp_path: Path) -> No
     )
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     assert refusal(lambda: Ledger.open(tmp_path / "thesis.txt")).endswith("cannot hold a batch run: File exists")
-    assert refusal(lambda: Ledger.view(tmp_path)) == f"no batch run in {tmp_path}: it holds no ledger.sqlite"
-    assert refusal(lambda: Ledger.view(tmp_path / "none")).startswith("no batch run in ")
+    assert refusal(lambda: Ledger.read_only(tmp_path)) == f"no batch run in {tmp_path}: it holds no ledger.sqlite"
+    assert refusal(lambda: Ledger.read_only(tmp_path / "none")).startswith("no batch run in ")
 
 
 @pytest.mark.parametrize("do", [Ledger.open, Ledger.view])
@@ -115,7 +115,7 @@ def test_damage_is_one_line(tmp_path: Path) -> None:
     data = bytearray(file.read_bytes())
     data[4096 * 3 :] = b"\xff" * (len(data) - 4096 * 3)
     file.write_bytes(data)
-    with Ledger.view(tmp_path) as view:
+    with Ledger.read_only(tmp_path) as view:
         assert refusal(lambda: list(view.rows())) == (
             f"{file} is damaged or no ledger (database disk image is malformed); use another folder"
         )
@@ -137,7 +137,7 @@ def test_a_second_driver_is_refused_until_the_first_is_dead(tmp_path: Path) -> N
         assert other.stdout.readline() == b"held\n"
         said = f"another devfix batch runs in {tmp_path} (process {other.pid})"
         assert refusal(lambda: Ledger.open(tmp_path)) == said
-        with Ledger.view(tmp_path) as view:
+        with Ledger.read_only(tmp_path) as view:
             assert states(view) == {"r0": "queued"}
         other.send_signal(signal.SIGKILL)
     with Ledger.open(tmp_path) as ledger:
@@ -240,7 +240,7 @@ def work(ledger):
     return done
 
 def rows(folder):
-    with Ledger.view(folder) as view:
+    with Ledger.read_only(folder) as view:
         told = [[row.name, row.state, row.attempt, row.key, row.files, str(row.error)] for row in view.rows()]
         return [told, view.summary().seconds, view.summary().unwanted]
 
@@ -317,7 +317,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_view_reads_what_a_killed_run_left(tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", DIE, str(tmp_path)], check=False).returncode == -signal.SIGKILL
     assert (tmp_path / "ledger.sqlite-wal").stat().st_size
-    with Ledger.view(tmp_path) as view:
+    with Ledger.read_only(tmp_path) as view:
         assert states(view) == {"a": "running", "b": "queued"}
         assert view.run().plan.branch == "branch"
     with Ledger.open(tmp_path) as ledger:
@@ -327,7 +327,7 @@ def test_a_view_reads_what_a_killed_run_left(tmp_path: Path) -> None:
 
 
 def test_a_view_follows_a_run(tmp_path: Path) -> None:
-    with begun(tmp_path, repositories(3)) as ledger, Ledger.view(tmp_path) as view:
+    with begun(tmp_path, repositories(3)) as ledger, Ledger.read_only(tmp_path) as view:
         rows = view.rows()
         assert next(rows).state is State.QUEUED
         assert finish_all(ledger) == ["r0", "r1", "r2"]
@@ -341,7 +341,8 @@ def test_a_view_follows_a_run(tmp_path: Path) -> None:
 def test_a_view_of_a_read_only_disk(tmp_path: Path) -> None:
     begun(tmp_path, repositories(1)).close()
     script = (
-        "import sys; from devfix.batch.ledger import Ledger\nwith Ledger.view(sys.argv[1]) as view: print(*view.rows())"
+        "import sys; from devfix.batch.ledger import Ledger\n"
+        "with Ledger.read_only(sys.argv[1]) as view: print(*view.rows())"
     )
     sandbox = ["bwrap", "--ro-bind", "/", "/", sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(sandbox, capture_output=True, check=False, text=True)

@@ -17,7 +17,7 @@ from .test_report import hostile
 
 
 def write(folder: Path) -> Path:
-    with View.view(folder) as view:
+    with View.read_only(folder) as view:
         write_index(folder, view)
         write_pages(folder, view)
     return folder / "report"

@@ -81,7 +81,7 @@ def retry(folder: str, names: Sequence[str], failed: bool, engine: Engine, quiet
     """
     if not names and not failed:
         raise UsageError("name the repositories to do again, or say --failed")
-    Ledger.view(folder).close()  # says so where there is none, and makes none
+    Ledger.read_only(folder).close()  # says so where there is none, and makes none
     with Ledger.open(folder) as ledger:
         plan = ledger.run().plan
         _require(plan, ledger.repositories())
@@ -248,7 +248,7 @@ def status(folder: str, output_format: OutputFormat) -> int:
     Raises:
         UsageError: there is none.
     """
-    with Ledger.view(folder) as view:
+    with Ledger.read_only(folder) as view:
         totals, now, active = Totals.of(view), time.time(), is_held(Path(folder))
     if output_format is OutputFormat.JSON:
         print(json.dumps(status_document(totals, now, active), indent=2))
@@ -263,7 +263,7 @@ def report(folder: str) -> int:
     Raises:
         UsageError: there is none, or it cannot be written.
     """
-    with Ledger.view(folder) as view:
+    with Ledger.read_only(folder) as view:
         return _report(Path(folder), view, quiet=False)
 
 
