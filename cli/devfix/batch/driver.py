@@ -55,7 +55,7 @@ class Wishes:
 
 
 def run(manifest: str, folder: str, wishes: Wishes, rules: Rules, engine: Engine, quiet: bool) -> int:
-    """Begin a run, or go on with it, and answer the exit code.
+    """Begin a run, or go on with it, and return the exit code.
 
     Raises:
         UsageError: the run cannot start.
@@ -74,7 +74,7 @@ def run(manifest: str, folder: str, wishes: Wishes, rules: Rules, engine: Engine
 
 
 def retry(folder: str, names: Sequence[str], failed: bool, engine: Engine, quiet: bool) -> int:
-    """Do some repositories of a run again, and answer the exit code.
+    """Do some repositories of a run again, and return the exit code.
 
     Raises:
         UsageError: there is no such run or repository, or nothing says which ones.
@@ -201,7 +201,7 @@ class _Drive:
                     self._lost(one)
 
     def _next(self) -> Job | None:
-        """The next job. What was put back stands behind, and comes when the queue is asked anew."""
+        """The next job. What was put back stands at the end, and comes when the queue is asked again."""
         for _ in range(2):
             waiting = next(self._queue, None)
             if waiting is not None:
@@ -268,7 +268,7 @@ def report(folder: str) -> int:
 
 
 def _report(folder: Path, view: View, quiet: bool) -> int:
-    """Write the report, tell what came of the run, and answer the exit code."""
+    """Write the report, tell what came of the run, and return the exit code."""
     totals = _written(folder, view)
     if not quiet:
         Printer(sys.stdout).lines(summary_lines(totals, os.path.relpath(folder / INDEX)))

@@ -55,7 +55,7 @@ class Order:
 
 
 def replay(order: Order) -> int:
-    """Replay and report, and answer the exit code.
+    """Replay and report, and return the exit code.
 
     Raises:
         UsageError: the replay cannot start.

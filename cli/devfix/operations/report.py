@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def report(ask: Ask, replay: "ReplayOptions | None") -> int:
-    """Write the page, say where it is, and answer the exit code. No analysed file is written.
+    """Write the page, say where it is, and return the exit code. No analysed file is written.
 
     Raises:
         UsageError: the run cannot start, or the page cannot be written.

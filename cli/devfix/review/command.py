@@ -29,7 +29,7 @@ class Mode:
 
 
 def review(ask: Ask, mode: Mode) -> int:
-    """Review and write, and answer the exit code.
+    """Review and write, and return the exit code.
 
     Raises:
         UsageError: the review cannot start, or what was decided cannot be written.
@@ -54,7 +54,7 @@ def _nothing(session: Session) -> int:
 
 
 def _resume(session: Session, mode: Mode, asks_later: bool) -> list[str]:
-    """Bring back what was decided, if it shall be. Answers what there is to say of it."""
+    """Bring back what was decided, if it shall be. Returns what there is to say of it."""
     kept = session.saved_review.load()
     if mode.restart or (not kept and not mode.resume):
         return []

@@ -119,7 +119,7 @@ class Session:
         return self._saved(self.review.redo())
 
     def resume(self, kept: Sequence[SavedDecision]) -> list[SavedDecision]:
-        """Bring the decisions of an interrupted review back. Answers those that match no finding any more."""
+        """Bring the decisions of an interrupted review back. Returns those that match no finding any more."""
         found, lost = restored(kept, self.review.items)
         self.review.restore(found)
         return lost
@@ -218,7 +218,7 @@ class Session:
     # Replay
 
     def replay(self, options: "ReplayOptions", tell: Callable[[Path, str, float], None]) -> list[str]:
-        """Run what was accepted, before and after, and keep the verdict on each fix. Answers the report, line by line.
+        """Run what was accepted, before and after, and keep the verdict on each fix. Returns the report, line by line.
 
         Raises:
             UsageError: it cannot run.
