@@ -70,7 +70,7 @@ def test_a_folder_that_is_for_something_else_is_left_alone(tmp_path: Path) -> No
     assert refusal(lambda: Ledger.read_only(tmp_path / "none")).startswith("no batch run in ")
 
 
-@pytest.mark.parametrize("do", [Ledger.open, Ledger.view])
+@pytest.mark.parametrize("do", [Ledger.open, Ledger.read_only])
 def test_another_file_in_place_of_the_ledger_is_left_alone(tmp_path: Path, do: Callable[[Path], object]) -> None:
     file = tmp_path / "ledger.sqlite"
     file.write_bytes(b"what a nice file this is " * 100)
@@ -99,7 +99,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         link.unlink()
 
 
-@pytest.mark.parametrize("do", [Ledger.open, Ledger.view])
+@pytest.mark.parametrize("do", [Ledger.open, Ledger.read_only])
 def test_a_newer_devfix_is_not_guessed_at(tmp_path: Path, do: Callable[[Path], object]) -> None:
     begun(tmp_path, repositories(1)).close()
     connection = sqlite3.connect(tmp_path / "ledger.sqlite")
