@@ -1,6 +1,6 @@
 """Assertions that a model is where it should be, once it is set up: `devfix rewrite --add-guards`.
 
-A guard stands behind the last statement that moves, wraps or changes a model before the loop that uses it:
+A guard stands after the last statement that moves, wraps or changes a model before the loop that uses it:
 
     model.to(device)
     assert next(model.parameters()).device.type == device.type, "model is not on device"

@@ -65,7 +65,7 @@ def run(batch: Batch, *more: str, name: str = "repos.toml") -> Ran:
 
 
 def rows(folder: str = "run") -> dict[str, Any]:
-    with Ledger.view(folder) as view:
+    with Ledger.read_only(folder) as view:
         return {row.name: row for row in view.rows()}
 
 
@@ -76,7 +76,7 @@ def snapshot(folder: Path) -> dict[str, Any]:
         del result["seconds"], result["worker"]
     patches = {path.name: path.read_bytes() for path in (folder / "patches").iterdir()}
     branches = [git(clone, "for-each-ref", "refs/heads") for clone in sorted((folder / "clones").glob("*.git"))]
-    with Ledger.view(folder) as view:
+    with Ledger.read_only(folder) as view:
         told = [(row.name, row.state, row.commit, row.kept, row.files) for row in view.rows()]
     return {"results": results, "patches": patches, "branches": branches, "rows": told}
 
@@ -205,7 +205,7 @@ def test_a_folder_of_checkouts_and_rules_of_the_command_line(manifest: Path, bat
     ran = run(batch, "--select", "DVF101", name="repos")
     assert ran.code == 0
     assert "buggy: clean" in ran.err
-    with Ledger.view("run") as view:
+    with Ledger.read_only("run") as view:
         assert view.run().plan.branch.endswith("-dvf101")
 
 
@@ -345,7 +345,7 @@ def test_what_a_killed_driver_had_half_written_is_removed(manifest: Path, batch:
 
 
 def _date_of(folder: str) -> str:
-    with Ledger.view(folder) as view:
+    with Ledger.read_only(folder) as view:
         return view.run().plan.date
 
 

@@ -67,11 +67,11 @@ def test_a_folder_that_is_for_something_else_is_left_alone(tmp_path: Path) -> No
     )
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     assert refusal(lambda: Ledger.open(tmp_path / "thesis.txt")).endswith("cannot hold a batch run: File exists")
-    assert refusal(lambda: Ledger.view(tmp_path)) == f"no batch run in {tmp_path}: it holds no ledger.sqlite"
-    assert refusal(lambda: Ledger.view(tmp_path / "none")).startswith("no batch run in ")
+    assert refusal(lambda: Ledger.read_only(tmp_path)) == f"no batch run in {tmp_path}: it holds no ledger.sqlite"
+    assert refusal(lambda: Ledger.read_only(tmp_path / "none")).startswith("no batch run in ")
 
 
-@pytest.mark.parametrize("do", [Ledger.open, Ledger.view])
+@pytest.mark.parametrize("do", [Ledger.open, Ledger.read_only])
 def test_another_file_in_place_of_the_ledger_is_left_alone(tmp_path: Path, do: Callable[[Path], object]) -> None:
     file = tmp_path / "ledger.sqlite"
     file.write_bytes(b"what a nice file this is " * 100)
@@ -100,7 +100,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         link.unlink()
 
 
-@pytest.mark.parametrize("do", [Ledger.open, Ledger.view])
+@pytest.mark.parametrize("do", [Ledger.open, Ledger.read_only])
 def test_a_newer_devfix_is_not_guessed_at(tmp_path: Path, do: Callable[[Path], object]) -> None:
     begun(tmp_path, repositories(1)).close()
     connection = sqlite3.connect(tmp_path / "ledger.sqlite")
@@ -116,7 +116,7 @@ def test_damage_is_one_line(tmp_path: Path) -> None:
     data = bytearray(file.read_bytes())
     data[4096 * 3 :] = b"\xff" * (len(data) - 4096 * 3)
     file.write_bytes(data)
-    with Ledger.view(tmp_path) as view:
+    with Ledger.read_only(tmp_path) as view:
         assert refusal(lambda: list(view.rows())) == (
             f"{file} is damaged or no ledger (database disk image is malformed); use another folder"
         )
@@ -138,7 +138,7 @@ def test_a_second_driver_is_refused_until_the_first_is_dead(tmp_path: Path) -> N
         assert other.stdout.readline() == b"held\n"
         said = f"another devfix batch runs in {tmp_path} (process {other.pid})"
         assert refusal(lambda: Ledger.open(tmp_path)) == said
-        with Ledger.view(tmp_path) as view:
+        with Ledger.read_only(tmp_path) as view:
             assert states(view) == {"r0": "queued"}
         other.send_signal(signal.SIGKILL)
     with Ledger.open(tmp_path) as ledger:
@@ -255,7 +255,7 @@ def work(ledger):
     return done
 
 def rows(folder):
-    with Ledger.view(folder) as view:
+    with Ledger.read_only(folder) as view:
         told = [[row.name, row.state, row.attempt, row.key, row.files, str(row.error)] for row in view.rows()]
         return [told, view.summary().seconds, view.summary().unwanted]
 
@@ -333,7 +333,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_view_reads_what_a_killed_run_left(tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", DIE, str(tmp_path)], check=False).returncode == -signal.SIGKILL
     assert (tmp_path / "ledger.sqlite-wal").stat().st_size
-    with Ledger.view(tmp_path) as view:
+    with Ledger.read_only(tmp_path) as view:
         assert states(view) == {"a": "running", "b": "queued"}
         assert view.run().plan.branch == "branch"
     with Ledger.open(tmp_path) as ledger:
@@ -343,7 +343,7 @@ def test_a_view_reads_what_a_killed_run_left(tmp_path: Path) -> None:
 
 
 def test_a_view_follows_a_run(tmp_path: Path) -> None:
-    with begun(tmp_path, repositories(3)) as ledger, Ledger.view(tmp_path) as view:
+    with begun(tmp_path, repositories(3)) as ledger, Ledger.read_only(tmp_path) as view:
         rows = view.rows()
         assert next(rows).state is State.QUEUED
         assert finish_all(ledger) == ["r0", "r1", "r2"]
@@ -357,7 +357,8 @@ def test_a_view_follows_a_run(tmp_path: Path) -> None:
 def test_a_view_of_a_read_only_disk(tmp_path: Path) -> None:
     begun(tmp_path, repositories(1)).close()
     script = (
-        "import sys; from devfix.batch.ledger import Ledger\nwith Ledger.view(sys.argv[1]) as view: print(*view.rows())"
+        "import sys; from devfix.batch.ledger import Ledger\n"
+        "with Ledger.read_only(sys.argv[1]) as view: print(*view.rows())"
     )
     sandbox = ["bwrap", "--ro-bind", "/", "/", sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(sandbox, capture_output=True, check=False, text=True)

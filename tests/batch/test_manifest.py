@@ -68,6 +68,7 @@ def repo(line: str) -> str:
         ("min-confidence = 'much'", "min-confidence must be a number, not a string"),
         ("min-confidence = true", "min-confidence must be a number, not true or false"),
         ("min-confidence = 1.5", "min-confidence must be a number from 0 to 1, not 1.5"),
+        ("min-confidence = 2" + "0" * 400, "min-confidence must be a number from 0 to 1, not a number of 1330 bits"),
         ("min-confidence = nan", "min-confidence must be a number from 0 to 1, not nan"),
         ("target-torch = 2.4", 'target-torch must be a string such as "2.4", not a number'),
         ("target-torch = '2'", "target-torch '2' is no torch version; write it like \"2.4\""),
@@ -80,6 +81,8 @@ def repo(line: str) -> str:
         ("timeout = -1.5", "timeout must be a number of seconds from 1 on, not -1.5"),
         ("timeout = nan", "timeout must be a number of seconds from 1 on, not nan"),
         ("timeout = inf", "timeout must be at most 1000000000 seconds, not inf"),
+        ("timeout = 2" + "0" * 400, "timeout must be at most 1000000000 seconds, not a number of 1330 bits"),
+        ("timeout = -2" + "0" * 400, "timeout must be a number of seconds from 1 on, not a number of 1330 bits"),
         ("timeout = true", "timeout must be a number of seconds, not true or false"),
         ("replay = 1", "replay must be a table, not a whole number"),
         ("replay.commnad = 'x'", "unknown key 'replay.commnad'; did you mean 'command'?"),
@@ -92,11 +95,14 @@ def repo(line: str) -> str:
         ("replay.devices = 65", "replay.devices must be at most 64, not 65"),
         ("replay.steps = 1.0", "replay.steps must be a whole number, not a number"),
         ("replay.seed = -1", "replay.seed must be at least 0, not -1"),
+        ("replay.steps = 0x1" + "0" * 5000, "replay.steps must be at most 2147483648, not a number of 20001 bits"),
         ("replay.timeout = 0", "replay.timeout must be a number of seconds from 0.1 on, not 0"),
         ("replay.memory = '8 gigs'", "replay.memory '8 gigs' is no size; "),
         ("replay.memory = '64MiB'", "replay.memory '64MiB' is too little to import torch; at least 128MiB are needed"),
         ("replay.memory = -1", "replay.memory -1 is no size; "),
         ("replay.memory = 99999999999999999999", "replay.memory 99999999999999999999 is no size; "),
+        ("replay.memory = 0x1" + "0" * 5000, "replay.memory a number of 20001 bits is no size; "),
+        ("replay.memory = '1" + "0" * 5000 + "'", "replay.memory '10000"),
         ("replay.disk = 0", "replay.disk 0 is too little; "),
         ("replay.processes = 0", "replay.processes must be at least 1, not 0"),
         ("replay.network = 'no'", "replay.network must be true or false, not a string"),
@@ -407,6 +413,14 @@ def test_a_list_on_standard_input(folder: Path) -> None:
     assert [(one.name, one.source, one.revision) for one in found] == [
         ("a", "https://host/a", "v1"), ("one", str(folder / "one"), None), ("d", "git@host:c/d.git", "main"),
     ]  # fmt: skip
+
+
+def test_a_list_may_begin_with_a_byte_order_mark(folder: Path) -> None:
+    found = manifest.read("-", stdin=io.BytesIO(b"\xef\xbb\xbfhttps://host/a\none\n")).repositories
+    assert [one.source for one in found] == ["https://host/a", str(folder / "one")]
+    with pytest.raises(UsageError) as caught:
+        manifest.read("-", stdin=io.BytesIO(b"one\n\xef\xbb\xbfhttps://host/a"))
+    assert caught.value.details[0].startswith("standard input:2: '\\ufeffhttps://host/a' ")
 
 
 def test_the_mistakes_in_a_list_have_lines(folder: Path) -> None:

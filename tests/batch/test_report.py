@@ -52,7 +52,7 @@ def page(folder: Path, outcome: Outcome, **wanted: object) -> LexborHTMLParser:
 
 
 def index(folder: Path, *outcomes: Outcome, more: Iterable[Repository] = ()) -> LexborHTMLParser:
-    with View.view(made(folder, outcomes, more)) as view:
+    with View.read_only(made(folder, outcomes, more)) as view:
         write_index(folder, view)
     return parsed(folder / "report" / "index.html")
 
@@ -165,7 +165,7 @@ class TestHostile:
         said = "fatal: https://u:secret@git.example/x.git and ssh://u:secret@host/x"
         outcome = changed("x", error=Error("k", said), notes=(said,), published="https://secret@git.example/x")
         folder = made(tmp_path, [outcome])
-        with View.view(folder) as view:
+        with View.read_only(folder) as view:
             totals = write_index(folder, view)
             write_pages(folder, view)
         for name in ("report/index.html", "report/repositories/x.html", "report.md", "report.json"):
@@ -179,7 +179,7 @@ class TestHostile:
         endless = "x" * 1_000_000
         diff = b"+++ b/a.py\n@@ -1 +1 @@\n-%s\n+%s\n" % (b"x = 1 + " * 130_000, b"y = 1 + " * 130_000)
         folder = made(tmp_path, [msgspec.structs.replace(hostile(endless), diff=diff)])
-        with View.view(folder) as view:
+        with View.read_only(folder) as view:
             write_index(folder, view)
             write_pages(folder, view)
         for name, most in (("index.html", 60_000), ("repositories/x.html", 180_000)):
@@ -244,10 +244,10 @@ def _rows(tokens: list[Token]) -> Iterator[Iterator[Token]]:
 class TestWriting:
     def test_what_fails_on_the_way_leaves_the_old_file(self, tmp_path: Path) -> None:
         folder = made(tmp_path, [changed()])
-        with View.view(folder) as view:
+        with View.read_only(folder) as view:
             write_index(folder, view)
         before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        with View.view(folder) as view, pytest.raises(RuntimeError):
+        with View.read_only(folder) as view, pytest.raises(RuntimeError):
             write_index(folder, _Broken(view))
         assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
@@ -267,7 +267,7 @@ class TestWriting:
         folder = made(tmp_path, [changed(), failed()])
         written = []
         for _ in range(2):
-            with View.view(folder) as view:
+            with View.read_only(folder) as view:
                 write_index(folder, view)
                 write_pages(folder, view)
             files = [*folder.glob("report/**/*.html"), folder / "report.md", folder / "report.json"]
@@ -280,7 +280,7 @@ class TestWriting:
         folder = made(tmp_path, [changed(), failed()])
         for name in ("good", "bad"):
             spoil(folder / "results" / f"{name}.json")
-        with View.view(folder) as view:
+        with View.read_only(folder) as view:
             write_index(folder, view)
             write_pages(folder, view)
         good, bad = (parsed(folder / "report/repositories" / f"{name}.html") for name in ("good", "bad"))
@@ -372,7 +372,7 @@ class TestIndex:
 
     def test_a_repository_may_be_named_like_the_page(self, tmp_path: Path) -> None:
         folder = made(tmp_path, [changed("index")])
-        with View.view(folder) as view:
+        with View.read_only(folder) as view:
             write_index(folder, view)
             write_pages(folder, view)
         assert texts(parsed(folder / "report/index.html"), "h1") == ["1 fix in 1 repository"]
@@ -446,7 +446,7 @@ class TestPage:
 
     def test_the_pages_lead_to_each_other(self, tmp_path: Path) -> None:
         folder = made(tmp_path, [changed("one"), failed("two"), changed("three")], [Repository("later", "/x")])
-        with View.view(folder) as view:
+        with View.read_only(folder) as view:
             write_pages(folder, view)
         pages = folder / "report" / "repositories"
         assert not (pages / "later.html").exists()
@@ -463,7 +463,7 @@ class TestPage:
     def test_without_a_patch_it_leads_to_none(self, tmp_path: Path) -> None:
         folder = made(tmp_path, [changed()])
         (folder / "patches/good.patch").unlink()
-        with View.view(folder) as view:
+        with View.read_only(folder) as view:
             write_index(folder, view)
             write_pages(folder, view)
         assert not parsed(folder / "report/repositories/good.html").css('[href$=".patch"]')
@@ -621,7 +621,7 @@ class TestTerminal:
         assert said[-1] == "the run is not going on; `devfix batch run` with the same folder continues it"
 
     def test_before_anything_is_done(self, tmp_path: Path) -> None:
-        with View.view(made(tmp_path, [], [Repository("a", "/x")])) as view:
+        with View.read_only(made(tmp_path, [], [Repository("a", "/x")])) as view:
             said = self._said(status_lines(Totals.of(view), 0.0, True))
         assert said == ["0 of 1 repository done", "  1 queued"]
 
@@ -637,7 +637,7 @@ class TestTerminal:
         ]
 
     def test_pauses_of_a_run_do_not_count(self, tmp_path: Path) -> None:
-        with View.view(made(tmp_path, [])) as view:
+        with View.read_only(made(tmp_path, [])) as view:
             spans = [(1001.0, 1002.0), (0.0, 10.0), (5.0, 12.0), (20.0, 21.0), (1000.0, 1003.0), (-5.0, -4.0)]
             totals = Totals.of(_Spans(view, spans))
         assert totals.clock == 29.0

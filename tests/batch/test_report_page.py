@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 def write(folder: Path) -> Path:
-    with View.view(folder) as view:
+    with View.read_only(folder) as view:
         write_index(folder, view)
         write_pages(folder, view)
     return folder / "report"

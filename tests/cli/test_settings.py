@@ -23,6 +23,7 @@ MISTAKES = {
     'target-torch = "new"': "target-torch: 'new' is no torch version; write it like \"2.4\"",
     'prefer = "tpu"': "prefer: invalid enum value 'tpu'",
     'max-file-size = "big"': "max-file-size: 'big' is no size",
+    f'max-file-size = "1{"0" * 5000}"': "max-file-size: '10000",
     "max-file-size = -1": "max-file-size: -1 is no size",
     "jobs = 0": "jobs: must be at least 1, not 0",
     'per-file-ignores = ["x"]': "per-file-ignores: expected `object`, got `array`",
@@ -55,6 +56,18 @@ def test_a_broken_file_matters_only_if_it_speaks_of_devfix(tree: Path, devfix: D
     ran = devfix("check")
     assert ran.code == 2
     assert f"{tree}/pyproject.toml: not valid TOML" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("number", "what"), [("9" * 5000, "Exceeds the limit"), ("[" * 100_000, "nested too deeply")], ids=["long", "deep"]
+)
+def test_what_python_cannot_read_is_no_valid_toml(number: str, what: str, tree: Path, devfix: Devfix) -> None:
+    write(tree, f"[tool.other]\nnumber = {number}\n")
+    assert devfix("check").code == 0
+    write(tree, f"[tool.devfix]\nnumber = {number}\n")
+    ran = devfix("check")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert ran.err.startswith(f"devfix: error: {tree}/pyproject.toml: not valid TOML: {what}")
 
 
 def test_an_unknown_rule_in_a_file_is_named_with_the_file(tree: Path, devfix: Devfix) -> None:
@@ -137,6 +150,10 @@ def test_the_projects_own_torch_is_the_target(tree: Path) -> None:
         ({"setup.py": "setup(python_requires='>=3.7', install_requires=['torch>=2.1'])\n"}, (2, 1)),
         ({"setup.py": "setup(python_requires='>=3.7')\n", "requirements.txt": "torch==2.1\n"}, (2, 1)),
         ({"pyproject.toml": "[torch\n", "setup.cfg": "[options]\ninstall_requires = torch>=2.1\n"}, (2, 1)),
+        (
+            {"pyproject.toml": f"torch = {'9' * 5000}\n", "setup.cfg": "[options]\ninstall_requires = torch>=2.1\n"},
+            (2, 1),
+        ),
     ],
 )
 def test_where_a_project_may_say_its_torch(files: dict[str, str], target: tuple[int, int] | None, tree: Path) -> None:

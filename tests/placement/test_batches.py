@@ -173,3 +173,48 @@ def test_what_is_moved_as_a_whole(placed, both: str) -> None:
 
 def test_what_is_not_moved_as_a_whole(placed) -> None:
     assert "x" in placed(ADDED_FIRST.format(both="both = torch.cat((x, other))")).births
+
+
+PARTS = """
+    from torch.utils.data import DataLoader
+    def collate(rows):
+        {made}
+        return torch.stack([one[0] for one in rows]), part
+    def fit(data, criterion, device):
+        net = nn.Linear(3, 3).to(device)
+        for x, y in DataLoader(data, collate_fn=collate):
+            x = x.to(device)
+            criterion(net(x), y).backward()
+"""
+
+LISTS = {
+    "a display": "part = [one[1] for one in rows]",
+    "extended in a loop": """part = []
+        for one in rows:
+            part = part + [one[1]]""",
+    "extended in a loop of a loop": """part = []
+        for one in rows:
+            for word in one[1]:
+                part = part + [word]""",
+    "of either branch": "part = [one[1] for one in rows] if rows else []",
+}
+
+TENSORS = {
+    "stacked": "part = torch.stack([one[1] for one in rows])",
+    "computed in either branch": """part = torch.stack([one[1] for one in rows])
+        part = part + 1 if len(rows) > 3 else part - 1""",
+    "computed in a loop of a loop": """part = torch.zeros(3)
+        for one in rows:
+            for word in one[1]:
+                part = part + word""",
+}
+
+
+@pytest.mark.parametrize("made", LISTS.values(), ids=LISTS)
+def test_a_list_in_a_batch_is_no_tensor(placed, made: str) -> None:
+    assert "y" not in placed(PARTS.format(made=made)).births
+
+
+@pytest.mark.parametrize("made", TENSORS.values(), ids=TENSORS)
+def test_a_tensor_in_a_batch_is_on_the_host(placed, made: str) -> None:
+    assert "y" in placed(PARTS.format(made=made)).births

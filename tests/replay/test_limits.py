@@ -55,6 +55,9 @@ WRITES = (
     "os.truncate(TREE + '/data.txt', 0)",
     "os.chdir(TREE); open('data.txt', 'w')",
     "os.symlink(TREE, 'link'); open('link/data.txt', 'w')",
+    "os.symlink(TREE + '/data.txt', 'link'); open('link', 'w')",
+    "os.symlink(TREE + '/new.txt', 'link'); open('link', 'w')",
+    "os.symlink(TREE + '/data.txt', 'link'); os.truncate('link', 0)",
 )
 
 
@@ -77,6 +80,7 @@ def test_the_original_tree_can_be_read_and_the_rest_written(run: Run, tree: Path
     outcome = run(
         f"import os, tempfile\nprint(open({str(tree / 'data.txt')!r}).read())\nopen('data.txt', 'w').write('x')\n"
         f"open({str(tmp_path / 'beside')!r}, 'w')\ntempfile.mkstemp()\nos.mkdir('runs')\n"
+        f"os.symlink({str(tree / 'data.txt')!r}, 'link')\nopen('link').read()\nos.remove('link')\n"
     )
     assert outcome.passed, outcome.stderr.tail
     assert outcome.stdout.head == "original\n"

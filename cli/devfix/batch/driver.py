@@ -56,7 +56,7 @@ class Wishes:
 
 
 def run(manifest: str, folder: str, wishes: Wishes, rules: Rules, engine: Engine, quiet: bool) -> int:
-    """Begin a run, or go on with it, and answer the exit code.
+    """Begin a run, or go on with it, and return the exit code.
 
     Raises:
         UsageError: the run cannot start.
@@ -75,14 +75,14 @@ def run(manifest: str, folder: str, wishes: Wishes, rules: Rules, engine: Engine
 
 
 def retry(folder: str, names: Sequence[str], failed: bool, engine: Engine, quiet: bool) -> int:
-    """Do some repositories of a run again, and answer the exit code.
+    """Do some repositories of a run again, and return the exit code.
 
     Raises:
         UsageError: there is no such run or repository, or nothing says which ones.
     """
     if not names and not failed:
         raise UsageError("name the repositories to do again, or say --failed")
-    Ledger.view(folder).close()  # says so where there is none, and makes none
+    Ledger.read_only(folder).close()  # says so where there is none, and makes none
     with Ledger.open(folder) as ledger:
         plan = ledger.run().plan
         _require(plan, ledger.repositories())
@@ -203,7 +203,7 @@ class _Drive:
                     self._lost(one)
 
     def _next(self) -> Job | None:
-        """The next job. What was put back stands behind, and comes when the queue is asked anew."""
+        """The next job. What was put back stands at the end, and comes when the queue is asked again."""
         for _ in range(2):
             waiting = next(self._queue, None)
             if waiting is not None:
@@ -250,7 +250,7 @@ def status(folder: str, output_format: OutputFormat) -> int:
     Raises:
         UsageError: there is none.
     """
-    with Ledger.view(folder) as view:
+    with Ledger.read_only(folder) as view:
         totals, now, active = Totals.of(view), time.time(), is_held(Path(folder))
     if output_format is OutputFormat.JSON:
         print(json.dumps(status_document(totals, now, active), indent=2))
@@ -265,12 +265,12 @@ def report(folder: str) -> int:
     Raises:
         UsageError: there is none, or it cannot be written.
     """
-    with Ledger.view(folder) as view:
+    with Ledger.read_only(folder) as view:
         return _report(Path(folder), view, quiet=False)
 
 
 def _report(folder: Path, view: View, quiet: bool) -> int:
-    """Write the report, tell what came of the run, and answer the exit code."""
+    """Write the report, tell what came of the run, and return the exit code."""
     totals = _written(folder, view)
     if not quiet:
         Printer(sys.stdout).lines(summary_lines(totals, os.path.relpath(folder / INDEX)))

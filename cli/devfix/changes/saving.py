@@ -41,7 +41,7 @@ def saved(changes: Sequence[tuple[str, bytes, bytes]]) -> journal.Run:
 
 
 def write_all(changes: Sequence[tuple[str, bytes, bytes]]) -> tuple[journal.Run | None, dict[str, str]]:
-    """Write every (path, old bytes, new bytes). Answers the run to undo, None where nothing was written, and by its
+    """Write every (path, old bytes, new bytes). Returns the run to undo, None where nothing was written, and by its
     path why a file was left as it was.
 
     Raises:

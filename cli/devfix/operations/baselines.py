@@ -40,7 +40,7 @@ class Entry(msgspec.Struct, frozen=True):
     confidence: float | msgspec.UnsetType = msgspec.UNSET
 
     @property
-    def sign(self) -> tuple[str, ...]:
+    def fingerprint(self) -> tuple[str, ...]:
         """What tells whether a finding is this one: it may have become more certain, or less."""
         return self.path, self.code, self.text, self.before, self.after
 
@@ -68,7 +68,7 @@ def record(file: str, results: Iterable[Result]) -> int:
     folder = _folder(file)
     entries = [entry for result in results if isinstance(result, Checked) for entry, _ in _entries(folder, result)]
     data = msgspec.json.format(
-        msgspec.json.encode(_File(VERSION, sorted(entries, key=lambda entry: entry.sign))), indent=2
+        msgspec.json.encode(_File(VERSION, sorted(entries, key=lambda entry: entry.fingerprint))), indent=2
     )
     try:
         put(file, data + b"\n")
@@ -128,7 +128,8 @@ class _Book:
 
     def take(self, wanted: Entry, exact: bool) -> bool:
         for entry in self.entries:
-            if entry.sign == wanted.sign or (not exact and (entry.code, entry.text) == (wanted.code, wanted.text)):
+            is_alike = not exact and (entry.code, entry.text) == (wanted.code, wanted.text)
+            if entry.fingerprint == wanted.fingerprint or is_alike:
                 self.entries.remove(entry)
                 return True
         return False

@@ -17,23 +17,24 @@ if TYPE_CHECKING:
     from devfix.operations.baselines import Entry
     from devfix.reporting.report import Report, Verdict
 
-STALE_SHOWN = 5
+_MOST_STALE = 5
+"""How many stale entries of a baseline are named."""
 
 
-def check(ask: Ask, only_count: bool = False) -> int:
-    """Report on all files, or how often each rule finds something, and answer the exit code.
+def check(ask: Ask, statistics_only: bool = False) -> int:
+    """Report on all files, and return the exit code. With `statistics_only`, count the findings of each rule instead.
 
     Raises:
         UsageError: the run cannot start.
     """
-    if only_count and ask.output_format not in (ReportFormat.TEXT, ReportFormat.JSON):
+    if statistics_only and ask.output_format not in (ReportFormat.TEXT, ReportFormat.JSON):
         raise UsageError(f"--statistics has no {ask.output_format} format; take text or json")
-    outcome = new_ones(ask, look_through(ask))
+    outcome = without_baseline(ask, analyse(ask))
     if ask.verbose:
-        _tell_all(outcome)
+        _report_each_file(outcome)
     with destination(ask.output_file) as stream:
-        if only_count:
-            stream.write(_counted(ask, outcome))
+        if statistics_only:
+            stream.write(_statistics(ask, outcome))
         elif ask.output_format is ReportFormat.TEXT:
             _report(ask, outcome, Printer(stream))
         else:
@@ -45,7 +46,7 @@ def check(ask: Ask, only_count: bool = False) -> int:
 
 
 def report_of(outcome: Outcome, verdicts: "tuple[Verdict, ...]" = ()) -> "Report":
-    """What the documents tell of what was found."""
+    """A report for the formats other than text."""
     from devfix.reporting.report import Report
 
     choices = outcome.found.choices
@@ -53,7 +54,7 @@ def report_of(outcome: Outcome, verdicts: "tuple[Verdict, ...]" = ()) -> "Report
 
 
 def baseline(ask: Ask, file: str) -> int:
-    """Record all that is found now, and answer the exit code.
+    """Record all that is found now, and return the exit code.
 
     Raises:
         UsageError: the run cannot start, or the file cannot be written.
@@ -62,7 +63,7 @@ def baseline(ask: Ask, file: str) -> int:
         raise UsageError("a baseline is of files, not of `-`")
     from devfix.operations import baselines
 
-    outcome = look_through(ask)
+    outcome = analyse(ask)
     recorded = baselines.record(file, outcome.results)
     if not ask.quiet:
         out().line((f"Recorded {text.count(recorded, 'finding')} in {one_line(file)}.", ""))
@@ -70,8 +71,8 @@ def baseline(ask: Ask, file: str) -> int:
     return outcome.exit_code(False)
 
 
-def look_through(ask: Ask) -> Outcome:
-    """What is found in all files.
+def analyse(ask: Ask) -> Outcome:
+    """Find the files that were named, and check each. What is in the baseline is still there.
 
     Raises:
         UsageError: the run cannot start.
@@ -82,8 +83,8 @@ def look_through(ask: Ask) -> Outcome:
     return Outcome(found, tuple(results))
 
 
-def new_ones(ask: Ask, outcome: Outcome) -> Outcome:
-    """`outcome` without what the baseline has.
+def without_baseline(ask: Ask, outcome: Outcome) -> Outcome:
+    """`outcome` without the findings that are in the baseline. Stale entries of it are reported.
 
     Raises:
         UsageError: the baseline cannot be read.
@@ -94,29 +95,29 @@ def new_ones(ask: Ask, outcome: Outcome) -> Outcome:
     from devfix.operations import baselines
     from devfix.rules.selection import options_of
 
-    asked = {options_of(one.choice) for one in outcome.found.files}
-    sifted = baselines.sift(file, outcome.results, asked)
-    if sifted.stale and not ask.quiet:
-        _tell_stale(file, sifted.stale)
-    return replace(outcome, results=tuple(sifted.results), known=sifted.known)
+    rules_that_ran = {options_of(one.choice) for one in outcome.found.files}
+    split = baselines.sift(file, outcome.results, rules_that_ran)
+    if split.stale and not ask.quiet:
+        _report_stale(file, split.stale)
+    return replace(outcome, results=tuple(split.results), known=split.known)
 
 
-def _tell_stale(file: str, stale: "tuple[Entry, ...]") -> None:
+def _report_stale(file: str, stale: "tuple[Entry, ...]") -> None:
     entries = f"{len(stale)} entries are" if len(stale) > 1 else "1 entry is"
     err().line((f"baseline {one_line(file)}: {entries} stale; `devfix baseline` records it anew", "unsafe"))
-    for entry in stale[:STALE_SHOWN]:
+    for entry in stale[:_MOST_STALE]:
         err().line((f"  {one_line(entry.path)}: {entry.code}: {one_line(entry.text)}", "faint"))
-    if len(stale) > STALE_SHOWN:
-        err().line((f"  and {len(stale) - STALE_SHOWN} more", "faint"))
+    if len(stale) > _MOST_STALE:
+        err().line((f"  and {len(stale) - _MOST_STALE} more", "faint"))
 
 
-def _tell_all(outcome: Outcome) -> None:
+def _report_each_file(outcome: Outcome) -> None:
     from devfix.reporting.verbose import report_looked_at
 
     report_looked_at(outcome.results, [*outcome.found.excluded, *outcome.found.skipped], err())
 
 
-def _counted(ask: Ask, outcome: Outcome) -> str:
+def _statistics(ask: Ask, outcome: Outcome) -> str:
     from devfix.reporting import json, statistics
 
     rows = statistics.count(outcome.results)

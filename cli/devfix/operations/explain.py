@@ -57,7 +57,7 @@ class Explained:
 def explain(name: str, output_format: OutputFormat) -> int:
     """Explain the traceback in the file `name`, or on standard input for `-`.
 
-    Answers 0 where the source says something, 1 where it does not, 2 where there is no device error in the text.
+    Returns 0 where the source says something, 1 where it does not, 2 where there is no device error in the text.
 
     Raises:
         UsageError: the file cannot be read.

@@ -15,7 +15,7 @@ from devfix.results import Failed, Result, Skipped, Target
 
 @dataclass(frozen=True)
 class Ask:
-    """What `check` and `rewrite` share."""
+    """What the user asks of a command that reads files: the options that all of these share."""
 
     names: tuple[str, ...]
     overrides: Overrides

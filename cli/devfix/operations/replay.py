@@ -66,7 +66,7 @@ class Order:
 
 
 def replay(order: Order) -> int:
-    """Replay and report, and answer the exit code.
+    """Replay and report, and return the exit code.
 
     Raises:
         UsageError: the replay cannot start.

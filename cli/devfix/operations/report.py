@@ -8,7 +8,7 @@ from devfix.analysis.jobs import Task
 from devfix.analysis.runner import Request, run
 from devfix.errors import UsageError
 from devfix.formats import ReportFormat
-from devfix.operations.check import look_through, new_ones, report_of
+from devfix.operations.check import analyse, report_of, without_baseline
 from devfix.operations.inputs import Ask, Outcome
 from devfix.operations.rewrite import replayed, verdict_of
 from devfix.reporting import text
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def report(ask: Ask, replay: "ReplayOptions | None") -> int:
-    """Write the page, say where it is, and answer the exit code. No analysed file is written.
+    """Write the page, say where it is, and return the exit code. No analysed file is written.
 
     Raises:
         UsageError: the run cannot start, or the page cannot be written.
     """
     if ask.reads_standard_input and replay is not None:
         raise UsageError("--replay needs a file that can be run, not `-`")
-    outcome = new_ones(ask, look_through(ask))
+    outcome = without_baseline(ask, analyse(ask))
     verdicts = _verdicts(ask, outcome, replay) if replay is not None else ()
     with destination(ask.output_file) as stream:
         stream.write(rendered(report_of(outcome, verdicts), ReportFormat.HTML))

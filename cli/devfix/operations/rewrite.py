@@ -47,7 +47,7 @@ class Mode:
 
 
 def rewrite(ask: Ask, mode: Mode) -> int:
-    """Fix all files, or show how, and answer the exit code.
+    """Fix all files, or show how, and return the exit code.
 
     Raises:
         UsageError: the run cannot start, or would touch uncommitted work.

@@ -74,7 +74,7 @@ def _cleaned(text: str) -> list[str]:
 
 
 def _without_prefixes(lines: Sequence[str]) -> Iterator[str]:
-    """A traceback's lines share the prefix of its `File` lines, whose indentation is two blanks behind it."""
+    """A traceback's lines share the prefix of its `File` lines, whose indentation of two blanks comes after it."""
     shape: re.Pattern[str] | None = None
     for line in lines:
         found = _ANYWHERE.search(line)

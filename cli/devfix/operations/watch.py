@@ -25,7 +25,7 @@ _ENDS = (".py", ".ipynb", ".gitignore", ".toml", ".txt", ".cfg", ".lock", ".yml"
 Signature = tuple[object, ...]
 
 
-def watch(ask: Ask, only_count: bool = False) -> int:
+def watch(ask: Ask, statistics_only: bool = False) -> int:
     """Check until Ctrl-C ends it.
 
     Raises:
@@ -34,12 +34,12 @@ def watch(ask: Ask, only_count: bool = False) -> int:
     _refuse(ask)
     _need_watchfiles()
     known = _state(ask)
-    _run(ask, only_count)
+    _run(ask, statistics_only)
     for _ in _moments(ask):
         state = _state(ask)
         if state != known:
             known = state
-            _run_again(ask, only_count)
+            _run_again(ask, statistics_only)
     return 0
 
 
@@ -57,18 +57,18 @@ def _need_watchfiles() -> None:
         raise UsageError("devfix check --watch needs watchfiles: pip install 'devfix[watch]'") from error
 
 
-def _run(ask: Ask, only_count: bool) -> None:
+def _run(ask: Ask, statistics_only: bool) -> None:
     if sys.stdout.isatty():
         print(_CLEAR, end="")
-    check(ask, only_count)
+    check(ask, statistics_only)
     sys.stdout.flush()
     if not ask.quiet:
         err().line((f"[{time.strftime('%H:%M:%S')}] Watching for changes; Ctrl-C ends.", "faint"))
 
 
-def _run_again(ask: Ask, only_count: bool) -> None:
+def _run_again(ask: Ask, statistics_only: bool) -> None:
     try:
-        _run(ask, only_count)
+        _run(ask, statistics_only)
     except UsageError as error:  # a mistake in the settings, which the next change may mend
         for line in (f"error: {error}", *(f"  {detail}" for detail in error.details)):
             err().line((f"devfix: {line}", "error"))

@@ -20,9 +20,10 @@ from devfix.project.bounds import LEAST_TIMEOUT
 from devfix.project.requirements.declarations import Declared, Version, declared_torch, implied_torch
 
 _PYPROJECT = "pyproject.toml"
-_SIZE = re.compile(r"(\d+)\s*(|B|KB|KiB|MB|MiB|GB|GiB)")
+_SIZE = re.compile(r"(\d{1,99})\s*(|B|KB|KiB|MB|MiB|GB|GiB)")
 _UNITS = {"": 1, "B": 1, "KB": 1000, "KiB": 1024, "MB": 1000**2, "MiB": 1024**2, "GB": 1000**3, "GiB": 1024**3}
-_VERSION = re.compile(r"(\d+)\.(\d+)")
+_VERSION = re.compile(r"(\d{1,99})\.(\d{1,99})")
+"""Python reads no number of thousands of digits."""
 
 
 class _ReplayTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -290,8 +291,8 @@ def parse_size(text: str) -> int | None:
 
 
 def _size_key(value: int | str, path: str, key: str = "max-file-size") -> int:
-    size = parse_size(str(value))
-    if size is None:
+    size = parse_size(value) if isinstance(value, str) else value
+    if size is None or size < 0:
         raise _mistake(path, key, f'{value!r} is no size; write bytes, or "512KiB", or "2MiB"')
     return size
 
@@ -343,7 +344,9 @@ def _document(path: str) -> dict[str, Any]:
 def _parse(path: str, data: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise UsageError(f"{path}: not valid TOML: nested too deeply") from error
+    except ValueError as error:  # of `tomllib`, of the encoding, or of a number with thousands of digits
         raise UsageError(f"{path}: not valid TOML: {error}") from error
 
 

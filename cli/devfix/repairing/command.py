@@ -41,7 +41,7 @@ class Ask:
 
 
 def repair(ask: Ask) -> int:
-    """Repair a script, or what tests reveal, as far as it goes, show or write the patch, and answer the exit code.
+    """Repair a script, or what tests reveal, as far as it goes, show or write the patch, and return the exit code.
 
     Raises:
         UsageError: there is nothing that could be run, or the patch would touch uncommitted work.

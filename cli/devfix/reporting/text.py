@@ -145,7 +145,7 @@ def doubt_of(problem: Problem) -> str:
 
 
 def message_of(problem: Problem) -> str:
-    """The message, and behind it what is in doubt: `… (confidence 0.84)`."""
+    """The message, and after it what is in doubt: `… (confidence 0.84)`."""
     doubt = doubt_of(problem)
     return f"{problem.message} ({doubt})" if doubt else problem.message
 

@@ -30,7 +30,7 @@ class Mode:
 
 
 def review(ask: Ask, mode: Mode) -> int:
-    """Review and write, and answer the exit code.
+    """Review and write, and return the exit code.
 
     Raises:
         UsageError: the review cannot start, or what was decided cannot be written.
@@ -57,12 +57,12 @@ def _nothing(session: Session) -> int:
 
 
 def _resume(session: Session, mode: Mode, asks_later: bool) -> list[str]:
-    """Bring back what was decided, if it shall be. Answers what there is to say of it."""
-    kept = session.memory.load()
+    """Bring back what was decided, if it shall be. Returns what there is to say of it."""
+    kept = session.saved_review.load()
     if mode.restart or (not kept and not mode.resume):
         return []
     if not kept:
-        others = "; ".join(" ".join(names) for names in session.memory.others())
+        others = "; ".join(" ".join(names) for names in session.saved_review.others())
         where = f" (there is one of: {visible(others)})" if others else ""
         return [f"No interrupted review of these paths{where}: this one begins."]
     if mode.resume:

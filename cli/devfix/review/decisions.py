@@ -52,7 +52,7 @@ class Review:
         return [(item, found) for item in self.items if (found := self.decision(item)) is not None]
 
     def decide(self, items: Iterable[Item], decision: Decision | None) -> list[Item]:
-        """Decide about those of `items` that this can be decided of, as one step of `undo`. Answers which changed."""
+        """Decide about those of `items` that this can be decided of, as one step of `undo`. Returns which changed."""
         able = [item for item in items if self.decision(item) is not decision and _can(item, decision)]
         if able:
             self._done.append(self._set({item.number: decision for item in able}))
@@ -73,7 +73,7 @@ class Review:
         return [one for one in self.items if one is item or (edits and one.path == item.path and _edits(one) == edits)]
 
     def undo(self) -> list[Item]:
-        """Take the last step back. Answers the findings that it was about; none where there is no such step."""
+        """Take the last step back. Returns the findings that it was about; none where there is no such step."""
         return self._step(self._done, self._undone)
 
     def redo(self) -> list[Item]:
@@ -153,4 +153,4 @@ def _can(item: Item, decision: Decision | None) -> bool:
 
 
 def _matched(old: Sequence[Item], new: Sequence[Item]) -> dict[int, int]:
-    return paired([item.sign for item in old], [item.sign for item in new])
+    return paired([item.fingerprint for item in old], [item.fingerprint for item in new])

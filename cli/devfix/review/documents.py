@@ -14,7 +14,7 @@ from devfix.project.discovery import File
 from devfix.reporting.fingerprints import surroundings
 from devfix.reporting.frame import split_lines
 from devfix.results import Checked, Failed, Problem, Result
-from devfix.review.matching import Sign
+from devfix.review.matching import Fingerprint
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ class Item:
         return self.problem.advice or (repair.title if repair is not None else "")
 
     @cached_property
-    def sign(self) -> Sign:
+    def fingerprint(self) -> Fingerprint:
         around = surroundings(self.problem, self.document.lines)
-        return Sign(self.path, self.code, self.problem.message, around.text, (around.before, around.after))
+        return Fingerprint(self.path, self.code, self.problem.message, around.text, (around.before, around.after))
 
 
 def documents(files: Sequence[File], results: Sequence[Result]) -> Iterator[Document | Failed]:

@@ -1,4 +1,4 @@
-"""Findings of two readings of a file, or of two days, told to be the same: by what they say and where they stand.
+"""Which findings of two analyses of a file are the same: those with one message and one text, between the same lines.
 
 Line numbers have no part in it, so that edits elsewhere do not matter.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class Fingerprint:
     """What a finding is known by: its file, rule and message, the text that it is about, and the lines around that."""
 
     path: str
@@ -23,17 +23,17 @@ class Sign:
         return self.path, self.code, self.message, self.text
 
 
-def paired(old: Sequence[Sign], new: Sequence[Sign]) -> dict[int, int]:
-    """Which of `old` is which of `new`, by their indices.
+def paired(old: Sequence[Fingerprint], new: Sequence[Fingerprint]) -> dict[int, int]:
+    """The index in `new` of each of `old` that is still there. Surroundings may differ where all else is the same.
 
-    Alike ones are paired in their order, and only where there are as many of them as before: none is guessed.
+    Findings with one fingerprint are paired in their order. If their number has changed, none is: it would be a guess.
     """
     found: dict[int, int] = {}
-    keys: tuple[Callable[[Sign], Hashable], ...] = (lambda sign: sign, lambda sign: sign.without_surroundings)
+    keys: tuple[Callable[[Fingerprint], Hashable], ...] = (lambda one: one, lambda one: one.without_surroundings)
     for key in keys:
         taken = set(found.values())
-        before = _grouped(((index, sign) for index, sign in enumerate(old) if index not in found), key)
-        after = _grouped(((index, sign) for index, sign in enumerate(new) if index not in taken), key)
+        before = _grouped(((index, one) for index, one in enumerate(old) if index not in found), key)
+        after = _grouped(((index, one) for index, one in enumerate(new) if index not in taken), key)
         for known, members in before.items():
             others = after.get(known, [])
             if len(others) == len(members):
@@ -41,8 +41,10 @@ def paired(old: Sequence[Sign], new: Sequence[Sign]) -> dict[int, int]:
     return found
 
 
-def _grouped(signs: Iterable[tuple[int, Sign]], key: Callable[[Sign], Hashable]) -> dict[Hashable, list[int]]:
+def _grouped(
+    numbered: Iterable[tuple[int, Fingerprint]], key: Callable[[Fingerprint], Hashable]
+) -> dict[Hashable, list[int]]:
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for index, sign in signs:
-        groups[key(sign)].append(index)
+    for index, one in numbered:
+        groups[key(one)].append(index)
     return groups

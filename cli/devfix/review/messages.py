@@ -9,7 +9,7 @@ from devfix.results import Problem
 from devfix.review.combining import Combined
 from devfix.review.decisions import Decision, Renewed
 from devfix.review.documents import Item
-from devfix.review.memory import Kept
+from devfix.review.saved_decisions import SavedDecision
 from devfix.review.session import Plan, Session, Written
 
 _NAMED = 5
@@ -74,7 +74,7 @@ def named(item: Item) -> str:
     return f"{one_line(item.document.label)}:{item.place} {item.code}"
 
 
-def lost_lines(lost: Sequence[Kept]) -> list[str]:
+def lost_lines(lost: Sequence[SavedDecision]) -> list[str]:
     """Decisions of an interrupted review that match nothing any more."""
     lines = [f"no longer found, its decision ({one.decision}) is dropped: {_about(one)}" for one in lost[:_NAMED]]
     return [*lines, f"… and {len(lost) - _NAMED} more"] if len(lost) > _NAMED else lines
@@ -126,7 +126,7 @@ def _is_refuted(session: Session, item: Item) -> bool:
     return found is not None and found.kind == REFUTED
 
 
-def _about(kept: Kept) -> str:
+def _about(kept: SavedDecision) -> str:
     from devfix.project.discovery import label_of
 
-    return f"{one_line(label_of(kept.sign.path))}: {kept.code}: {one_line(kept.message)}"
+    return f"{one_line(label_of(kept.fingerprint.path))}: {kept.code}: {one_line(kept.message)}"

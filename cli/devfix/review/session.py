@@ -13,7 +13,7 @@ from devfix.changes import journal
 from devfix.changes.saving import refuse_dirty, write_all
 from devfix.errors import UsageError
 from devfix.operations import baselines
-from devfix.operations.check import look_through, new_ones
+from devfix.operations.check import analyse, without_baseline
 from devfix.operations.inputs import Ask, Outcome
 from devfix.project.discovery import File, label_of
 from devfix.reporting import diff
@@ -22,7 +22,7 @@ from devfix.results import Failed, Problem, Result
 from devfix.review.combining import Combined, Missed, Wish, combine
 from devfix.review.decisions import Decision, Renewed, Review
 from devfix.review.documents import Document, Item, documents, items
-from devfix.review.memory import Kept, Memory, restored
+from devfix.review.saved_decisions import SavedDecision, SavedReview, restored
 
 if TYPE_CHECKING:
     from devfix.replay import ReplayOptions
@@ -97,7 +97,7 @@ class Session:
         self.outcome = outcome
         self.failed = [one for one in found if isinstance(one, Failed)]
         self.review = Review(items(one for one in found if isinstance(one, Document)))
-        self.memory = Memory(ask.names)
+        self.saved_review = SavedReview(ask.names)
         self.verdicts: dict[int, Judged] = {}
         self.trouble: str | None = None
         self._make: Make | None = None
@@ -125,8 +125,8 @@ class Session:
     def redo(self) -> list[Item]:
         return self._saved(self.review.redo())
 
-    def resume(self, kept: Sequence[Kept]) -> list[Kept]:
-        """Bring the decisions of an interrupted review back. Answers those that match no finding any more."""
+    def resume(self, kept: Sequence[SavedDecision]) -> list[SavedDecision]:
+        """Bring the decisions of an interrupted review back. Returns those that match no finding any more."""
         found, lost = restored(kept, self.review.items)
         self.review.restore(found)
         return lost
@@ -134,7 +134,7 @@ class Session:
     def keep(self) -> None:
         """Put the decisions on the disk. Where that fails, `trouble` says so."""
         try:
-            self.memory.save(self.review.decisions)
+            self.saved_review.save(self.review.decisions)
             self.trouble = None
         except OSError as error:
             self.trouble = f"decisions cannot be saved: {error.strerror} ({error.filename})"
@@ -203,7 +203,7 @@ class Session:
 
     def _keep_only(self, paths: set[str]) -> None:
         try:
-            self.memory.save((item, decision) for item, decision in self.review.decisions if item.path in paths)
+            self.saved_review.save((item, decision) for item, decision in self.review.decisions if item.path in paths)
         except OSError as error:
             self.trouble = f"decisions cannot be saved: {error.strerror} ({error.filename})"
 
@@ -225,7 +225,7 @@ class Session:
     # Replay
 
     def replay(self, options: "ReplayOptions", tell: Callable[[Path, str, float], None]) -> list[str]:
-        """Run what was accepted, before and after, and keep the verdict on each fix. Answers the report, line by line.
+        """Run what was accepted, before and after, and keep the verdict on each fix. Returns the report, line by line.
 
         Raises:
             UsageError: it cannot run.
@@ -267,7 +267,7 @@ def prepare(ask: Ask, allow_dirty: bool) -> Session:
     """
     if ask.reads_standard_input:
         raise UsageError("a review writes files, and `-` is none: name the files")
-    outcome = new_ones(ask, look_through(ask))
+    outcome = without_baseline(ask, analyse(ask))
     return Session(ask, list(documents(outcome.found.files, outcome.results)), outcome, allow_dirty)
 
 

@@ -1,4 +1,4 @@
-"""Values whose device a fix reads, and which have none, or not as an attribute."""
+"""Fixes that read `x.device`, although `x` may have no device, or has to be called for it."""
 
 import ast
 import re
@@ -16,85 +16,89 @@ from devfix_codemods.placement.non_tensors import may_be_number
 from devfix_codemods.program import Program
 from devfix_codemods.project.tree import dotted, walk
 
-_PLAIN = frozenset({Kind.NUMBER, Kind.TEXT, Kind.ARRAY, Kind.DTYPE, Kind.FUNCTION})
-_SIZED = frozenset(f"torch.{one}" for one in ("zeros", "ones", "empty", "rand", "randn"))
-"""What takes nothing but sizes."""
-_TENSORS = re.compile(r"\b(?:Tensor|Variable)\b")
-_OTHERS = re.compile(
+_WITHOUT_DEVICE = frozenset({Kind.NUMBER, Kind.TEXT, Kind.ARRAY, Kind.DTYPE, Kind.FUNCTION})
+_TAKING_SIZES = frozenset(f"torch.{one}" for one in ("zeros", "ones", "empty", "rand", "randn"))
+"""Factories that take nothing but sizes by position."""
+_TENSOR_ATTRIBUTES = frozenset({"device", "to", "cuda", "cpu", "is_cuda", "detach", "dim", "requires_grad"})
+"""Whoever asks `hasattr` for one of these asks whether a value is a tensor."""
+_TENSOR_TYPES = re.compile(r"\b(?:Tensor|Variable)\b")
+_OTHER_TYPES = re.compile(
     r"\b(?:int|float|bool|complex|str|number|generic|Number|Real|ndarray|Iterable|Mapping|Collection|Sequence"
     r"|list|tuple|dict|List|Tuple|Dict)\b"
 )
 
 
 def without_device(program: Program, fix: Fix) -> list[str]:
-    """The expressions `x.device` in the edits of `fix`, where `x` is asked for its type and may be no tensor.
+    """The expressions `x.device` in the edits of `fix` that may fail, or give a method.
 
-    So are those where it is surely none, or of a class of the project that has a method of this name.
+    They may where `x` is surely no tensor, where the program tests whether it is one, and where it is an object of a
+    class of the project whose `device` is a method.
     """
     return sorted(
-        {f"{text}.device" for edit in fix.edits for text in _asked_by(edit) if _has_none(program, edit, text)}
+        {f"{text}.device" for edit in fix.edits for text in _read_by(edit) if _may_lack_device(program, edit, text)}
     )
 
 
-def _asked_by(edit: Edit) -> set[str]:
+def _read_by(edit: Edit) -> set[str]:
     """The dotted names whose device an edit reads."""
     read = (one for tree in parsed(edit) for one in walk(tree) if isinstance(one, ast.Attribute))
     return {text for one in read if one.attr == "device" and (text := dotted(one.value)) is not None}
 
 
-def _has_none(program: Program, edit: Edit, text: str) -> bool:
+def _may_lack_device(program: Program, edit: Edit, text: str) -> bool:
+    """Whether what `text` names where the edit stands may be without a device."""
     node, point = node_at(program, edit), point_at(program, edit)
     value = point.value(text) if point is not None else None
     if node is None or point is None or value is None:
         return False
     if f"{text}.device" in program.source.segment(program.source.span(program.names.statement(node))):
-        return False
-    if _has_method(program, value) or _is_plain(program.placement, value) or may_be_number(value, point.guard):
+        return False  # the statement reads it already: the program fails there without the fix too
+    if _is_annotated_with_method(program, value) or _surely_lacks_device(program.placement, value):
         return True
-    return _may_be_plain(value, point.guard)
+    return may_be_number(value, point.guard) or _may_be_no_tensor(value, point.guard)
 
 
-def _has_method(program: Program, value: Node) -> bool:
-    """Whether a parameter is annotated with a class that has to be called for its device."""
+def _is_annotated_with_method(program: Program, value: Node) -> bool:
+    """Whether a parameter is annotated with a class whose `device` is a method; a decorated one may be a property."""
     said = getattr(value.syntax, "annotation", None)
     owner = program.classes.named(said) if isinstance(said, ast.expr) else None
     method = program.classes.methods(owner).get("device") if owner is not None else None
     return method is not None and not method.decorator_list
 
 
-def _is_plain(analysis: Analysis, value: Node) -> bool:
+def _surely_lacks_device(analysis: Analysis, value: Node) -> bool:
     """Whether a value surely has no device, or has to be called for it."""
     owner = analysis.kinds.class_of(value)
     if owner is not None:
         methods = (one.methods.get("device") for one in analysis.constraints.births.imported.lineage(owner))
         return any(one is not None and not one.decorators for one in methods)
-    if analysis.kinds.of(value) in _PLAIN or analysis.kinds.is_container(value):
+    if analysis.kinds.of(value) in _WITHOUT_DEVICE or analysis.kinds.is_container(value):
         return True
-    return any(value in _counts(one) for one in value.function.nodes)
+    return any(value in _sizes_given(one) for one in value.function.nodes)
 
 
-def _counts(call: Node) -> Iterator[Node]:
-    """`range(n)`, `torch.zeros(n, m)`, `torch.zeros((n, m))`, whatever an annotation says of `n`."""
-    words = call.extra if call.op is Op.CALL and isinstance(call.extra, tuple) else ()
-    asked = name(call.args[0]) if words else None
-    if asked is None or not (asked == "builtins.range" or canonical(asked) in _SIZED):
+def _sizes_given(call: Node) -> Iterator[Node]:
+    """`n`, `m` of `range(n)`, `torch.zeros(n, m)`, `torch.zeros((n, m))`: numbers, whatever their annotations say."""
+    keywords = call.extra if call.op is Op.CALL and isinstance(call.extra, tuple) else ()
+    callee = name(call.args[0]) if keywords else None
+    if callee is None or not (callee == "builtins.range" or canonical(callee) in _TAKING_SIZES):
         return
-    for one, word in zip(call.args[1:], words):
-        if word is None:
+    for one, keyword in zip(call.args[1:], keywords):
+        if keyword is None:
             yield from one.args if one.op is Op.SEQUENCE else (one,)
 
 
-def _may_be_plain(value: Node, guard: Guard) -> bool:
-    """Whether the program asks if a value is a tensor, and where `guard` holds it is none, or that is open."""
+def _may_be_no_tensor(value: Node, guard: Guard) -> bool:
+    """Whether the program tests if a value is a tensor, and under `guard` it is none, or no test has been made yet."""
     if value.op is Op.PHI and isinstance(value.extra, tuple):
         others = [(one, each) for one, each in zip(value.args, value.extra) if one.op is not Op.PHI]
-        return any(_may_be_plain(one, guard | each) for one, each in others)
-    answers = list(_answers(value, guard))
-    return False in answers or (not answers and any(_asks(one, value) for one in value.function.nodes))
+        return any(_may_be_no_tensor(one, guard | each) for one, each in others)
+    answers = list(_answers_in(guard, value))
+    return False in answers or (not answers and any(_tests_type(one, value) for one in value.function.nodes))
 
 
-def _answers(value: Node, guard: Guard) -> Iterator[bool]:
-    """What tests have said of a value's being a tensor."""
+def _answers_in(guard: Guard, value: Node) -> Iterator[bool]:
+    """The answers to *is this value a tensor?* of the tests in a guard."""
     for atom, holds in guard:
         match atom:
             case ("isinstance", asked, types) if asked == key(value):
@@ -109,23 +113,21 @@ def _answers(value: Node, guard: Guard) -> Iterator[bool]:
                 yield not holds
 
 
-def _asks(call: Node, value: Node) -> bool:
-    """`isinstance(x, torch.Tensor)`, `hasattr(x, "device")`, `torch.is_tensor(x)`."""
+def _tests_type(call: Node, value: Node) -> bool:
+    """Whether a call asks if `value` is a tensor: `isinstance(x, torch.Tensor)`, `hasattr(x, "to")`, `is_tensor(x)`."""
     if call.op is not Op.CALL or len(call.args) < 2 or key(call.args[1]) != key(value):
         return False
-    asked = name(call.args[0])
-    if asked == "builtins.isinstance" and len(call.args) == 3:
+    callee = name(call.args[0])
+    if callee == "builtins.isinstance" and len(call.args) == 3:
         types = call.args[2].syntax
         return isinstance(types, ast.expr) and _is_of_tensors(ast.unparse(types)) is not None
-    if asked == "builtins.hasattr" and len(call.args) == 3:
-        return call.args[2].extra in _OF_TENSORS
-    return asked == "torch.is_tensor" or (asked or str(call.args[0].extra)).endswith("isscalar")
+    if callee == "builtins.hasattr" and len(call.args) == 3:
+        return call.args[2].extra in _TENSOR_ATTRIBUTES
+    # `isscalar` may be called on something that stands in for numpy, and then has no qualified name: `xp.isscalar(x)`.
+    return callee == "torch.is_tensor" or (callee or str(call.args[0].extra)).endswith("isscalar")
 
 
 def _is_of_tensors(types: str) -> bool | None:
     """Whether types are tensors alone, or none of them is one; None for others and for a mixture."""
-    tensors, others = _TENSORS.search(types) is not None, _OTHERS.search(types) is not None
+    tensors, others = _TENSOR_TYPES.search(types) is not None, _OTHER_TYPES.search(types) is not None
     return None if tensors is others else tensors
-
-
-_OF_TENSORS = frozenset({"device", "to", "cuda", "cpu", "is_cuda", "detach", "dim", "requires_grad"})

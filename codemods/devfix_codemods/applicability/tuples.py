@@ -1,4 +1,4 @@
-"""Moves that a fix writes behind what gives several values: a tuple has no `.to`."""
+"""Moves that a fix writes after what gives several values: a tuple has no `.to`."""
 
 import ast
 
@@ -22,7 +22,7 @@ def several_values(program: Program, fix: Fix) -> list[str]:
 
 
 def _moves(edit: Edit) -> bool:
-    """Whether an edit writes `.to(…)` behind an expression."""
+    """Whether an edit writes `.to(…)` after an expression."""
     if not isinstance(edit, ReplaceExpression) or not edit.code.startswith(f"{NODE}."):
         return False
     for tree in parsed(edit):

@@ -1,4 +1,4 @@
-"""Calls of `torch.cuda` that raise without CUDA, where nothing asks whether it is there."""
+"""Calls of `torch.cuda` that raise without CUDA, where no test asks whether it is there."""
 
 import ast
 import re
@@ -17,20 +17,21 @@ from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.declared_devices import binds_torch
 
 _COMMANDS = frozenset({"synchronize", "reset_peak_memory_stats", "reset_max_memory_allocated", "ipc_collect"})
-"""Calls that give nothing: without CUDA there is nothing to do."""
+"""Functions that return nothing, and have nothing to do without CUDA: a guard is all that their calls need."""
 _FAILING = frozenset(
     {"current_device", "current_stream", "default_stream", "stream", "Stream", "Event", "CUDAGraph", "graph"}
     | {"get_device_properties", "get_device_capability", "get_device_name", "mem_get_info", "set_device"}
 )
-"""What raises without CUDA, and stays as it is."""
+"""Functions that raise without CUDA, and for whose results the host has none that could stand in."""
 _KERNELS = re.compile(r"kernel|triton|_cuda\b|cutlass", re.IGNORECASE)
+"""Words of code around kernels of CUDA, which runs nowhere else: a guard would help nobody."""
 _COMMUNICATES = re.compile(r"nccl|nvshmem")
-"""Libraries that join cards, and have no other machines."""
-_ELSEWHERE = re.compile(r"^(device|devices|use_cuda|cuda|use_gpu|is_available|map_location|no_cuda|mps)$|_device$")
+"""Libraries that connect GPUs. A file that speaks of them needs CUDA as a whole."""
+_CHOOSES_DEVICE = re.compile(r"^(device|devices|use_cuda|cuda|use_gpu|is_available|map_location|no_cuda|mps)$|_device$")
 
 
 def unguarded_calls(index: Index) -> Iterator[Answer]:
-    """Those that a guard would repair, or of which only a person can tell what else they need."""
+    """The calls that a guard would repair, or that need more than a guard, which a person has to decide."""
     if _COMMUNICATES.search(index.source.text):
         return
     for call in index.calls:
@@ -42,44 +43,47 @@ def unguarded_calls(index: Index) -> Iterator[Answer]:
 
 
 def _api(call: Node) -> str | None:
-    """The part of a qualified name behind `torch.cuda.`."""
+    """`synchronize` of a call of `torch.cuda.synchronize`; None for calls of anything else."""
     qualified = name(call.args[0]) or ""
     return qualified.rpartition(".")[2] if qualified.startswith("torch.cuda.") else None
 
 
 def _found(index: Index, call: Node, api: str) -> Answer | None:
+    """The finding about an unguarded call, by the function that it calls; None where no guard would help."""
     statement = call.statement
     whole = statement is not None and getattr(statement, "value", None) is call.syntax
     if api in _COMMANDS and whole and isinstance(statement, ast.Expr):
         guard = _guard(index, call)
         if guard is None or not _runs_elsewhere(index, call):
             return None
-        return _told(call, Fix(Safety.SAFE, "Check first that CUDA is available", (_wrapped(index, statement, guard),)))
+        return _answer(
+            call, Fix(Safety.SAFE, "Check first that CUDA is available", (_guarded(index, statement, guard),))
+        )
     if api == "get_rng_state" and whole and isinstance(statement, ast.Assign):
-        return _state(index, call, statement)
+        return _generator_state(index, call, statement)
     if api == "current_device" and whole and isinstance(statement, ast.Assign):
         return _current_device(index, call, statement)
     return _device_of(index, call) if api == "device" else None
 
 
 def _guard(index: Index, call: Node) -> str | None:
-    """`torch.cuda.is_available()` as this file spells `torch.cuda`."""
+    """`torch.cuda.is_available()` as this file spells `torch.cuda`; None where the file has no name for it."""
     assert isinstance(call.syntax, ast.Call)
     if isinstance(call.syntax.func, ast.Attribute):
         return f"{ast.unparse(call.syntax.func.value)}.is_available()"
     return "torch.cuda.is_available()" if binds_torch(index.analysis.module.tree) else None
 
 
-def _wrapped(index: Index, statement: ast.stmt, guard: str) -> Edit:
+def _guarded(index: Index, statement: ast.stmt, guard: str) -> Edit:
     span = index.source.span(statement)
     return ReplaceStatement(span, f"if {guard}:\n    {index.source.segment(span)}")
 
 
-# What the code around needs, and provides for
+# What the code around the call needs, and on which devices it is meant to run
 
 
 def _around(call: Node) -> list[Function]:
-    """The methods of the class that a call stands in, or the function, or the script."""
+    """What a call is judged with: all methods of its class; outside of a class its function, or the script itself."""
     owner = call.function.owner
     return (
         [one for one in call.function.module.functions if one.owner is owner] if owner is not None else [call.function]
@@ -87,7 +91,7 @@ def _around(call: Node) -> list[Function]:
 
 
 def _needs_cuda_anyway(index: Index, call: Node) -> bool:
-    """Whether the class or the function does with CUDA what no guard around the call would spare it."""
+    """Whether the class or the function fails without CUDA in other places too, where this guard would not help."""
     if call.function.parent is None:
         return False
     if any(_pins(index, one) for one in call.function.nodes if one.op is Op.CALL):
@@ -99,14 +103,14 @@ def _needs_cuda_anyway(index: Index, call: Node) -> bool:
 def _pins(index: Index, call: Node) -> bool:
     """`x.pin_memory()`, `torch.empty(n, pin_memory=True)`, which need an accelerator."""
     if call.guard:
-        return False
+        return False  # under a condition, which may hold only where there is one
     pinned = keyword(call, "pin_memory")
     makes = effect(canonical(name(call.args[0]) or "")) in {Effect.FACTORY, Effect.CONVERSION, Effect.LIKE}
     return method(call) == "pin_memory" or (makes and pinned is not None and pinned.extra is True)
 
 
 def _runs_elsewhere(index: Index, call: Node) -> bool:
-    """Whether the code around provides for a device that may be another, and nowhere for CUDA alone."""
+    """Whether the code around is meant for other devices too: one is chosen elsewhere, and nothing needs CUDA."""
     owner = call.function.owner
     around = owner.syntax if owner is not None else call.function.syntax
     if _KERNELS.search(ast.unparse(around)) or not _provides_for_others(around):
@@ -115,13 +119,13 @@ def _runs_elsewhere(index: Index, call: Node) -> bool:
 
 
 def _provides_for_others(around: ast.AST) -> bool:
-    """Whether code speaks of a device that is chosen elsewhere."""
+    """Whether code names a device that is chosen elsewhere, or the host."""
     for node in ast.walk(around):
         match node:
             case ast.Attribute(attr="cuda", value=ast.Name(id="torch" | "th")):
-                continue
+                continue  # the module `torch.cuda`, and no choice
             case ast.Name(id=text) | ast.Attribute(attr=text) | ast.arg(arg=text) | ast.keyword(arg=str(text)):
-                if _ELSEWHERE.search(text):
+                if _CHOOSES_DEVICE.search(text):
                     return True
             case ast.Constant(value="cpu"):
                 return True
@@ -129,58 +133,56 @@ def _provides_for_others(around: ast.AST) -> bool:
 
 
 def _names_cuda_alone(index: Index, function: Function) -> bool:
-    """Whether a function takes something to CUDA, or makes it there, without asking."""
+    """Whether a function moves something to CUDA, or makes it there, without asking whether it is there."""
     for call in function.nodes:
         if call.op is not Op.CALL or is_asked(index, call):
             continue
-        given = call.args[1:]
-        spelled = any(
-            isinstance(one.extra, str) and one.extra.startswith("cuda") for one in given if one.op is Op.CONST
-        )
-        placed = index.analysis.constraints.births.place_given(call)
-        named = placed is not None and placed.node is not None and is_accelerator(index.analysis, placed.node)
-        if method(call) == "cuda" or spelled or named:
+        constants = (one.extra for one in call.args[1:] if one.op is Op.CONST)
+        is_written = any(isinstance(one, str) and one.startswith("cuda") for one in constants)
+        place = index.analysis.constraints.births.place_given(call)
+        is_named = place is not None and place.node is not None and is_accelerator(index.analysis, place.node)
+        if method(call) == "cuda" or is_written or is_named:
             return True
     return False
 
 
-# The state of the generator, the current card, the card of a tensor
+# The state of the generator, the current device, the device of a tensor
 
 
-def _state(index: Index, call: Node, statement: ast.Assign) -> Answer | None:
-    """The state of CUDA's generator, saved and, in the same file, given back."""
+def _generator_state(index: Index, call: Node, statement: ast.Assign) -> Answer | None:
+    """The state of CUDA's random generator, which is saved here. The fix guards that, and all that restores it."""
     guard = _guard(index, call)
     if guard is None or _names_cuda_alone(index, call.function):
         return None
     target = ast.unparse(statement.targets[0])
-    back = [one for one in index.calls if called(one, "torch.cuda.set_rng_state") and _gives(one, target)]
-    back = [one for one in back if not is_asked(index, one)]
+    restores = [one for one in index.calls if called(one, "torch.cuda.set_rng_state") and _restores(one, target)]
+    restores = [one for one in restores if not is_asked(index, one)]
     owner = call.function.owner
     scope = owner.syntax if owner is not None and "." in target else call.function.syntax
-    texts = (
+    loads = (
         one for one in ast.walk(scope) if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, ast.Load)
     )
-    reads = [one for one in texts if ast.unparse(one) == target]
-    statements = [one.statement for one in back]
-    plain = [one for one in statements if isinstance(one, ast.Expr)]
-    if len(reads) > len(back) or len(plain) < len(back):
-        return _told(call, None)
-    edits = tuple(_wrapped(index, one, guard) for one in (statement, *plain))
-    return _told(call, Fix(Safety.SAFE, "Save and restore it only where CUDA is available", edits))
+    reads = [one for one in loads if ast.unparse(one) == target]
+    statements = [one.statement for one in restores if isinstance(one.statement, ast.Expr)]
+    if len(reads) > len(restores) or len(statements) < len(restores):
+        return _answer(call, None)  # something else reads the state, which the guard would leave unset
+    edits = tuple(_guarded(index, one, guard) for one in (statement, *statements))
+    return _answer(call, Fix(Safety.SAFE, "Save and restore it only where CUDA is available", edits))
 
 
-def _gives(call: Node, target: str) -> bool:
+def _restores(call: Node, target: str) -> bool:
+    """Whether a call gets what `target` names: `torch.cuda.set_rng_state(state)`."""
     assert isinstance(call.syntax, ast.Call)
     return [ast.unparse(one) for one in call.syntax.args[:1]] == [target]
 
 
 def _current_device(index: Index, call: Node, statement: ast.Assign) -> Answer | None:
-    """`device = torch.cuda.current_device()` in a script."""
+    """`device = torch.cuda.current_device()` at the top of a script: its name says that it is used as a device."""
     guard = _guard(index, call)
     if guard is None or call.function.parent is not None or "device" not in ast.unparse(statement.targets[0]):
         return None
     edit = ReplaceExpression(index.source.span(statement.value), f'__node__ if {guard} else "cpu"')
-    return _told(call, Fix(Safety.UNSAFE, "Fall back to the host where CUDA is not available", (edit,)))
+    return _answer(call, Fix(Safety.UNSAFE, "Fall back to the host where CUDA is not available", (edit,)))
 
 
 def _device_of(index: Index, call: Node) -> Answer | None:
@@ -197,16 +199,16 @@ def _device_of(index: Index, call: Node) -> Answer | None:
         ):
             parameter = call.function.parameters.get(tensor)
             if parameter is None or parameter is call.function.self_node or tensor in {"model", "args"}:
-                return None
+                return None  # it may have a device and be no tensor, which `device_of` needs
             edits = (
                 ReplaceExpression(index.source.span(written), f"{ast.unparse(written.value)}.device_of"),
                 ReplaceExpression(index.source.span(argument), index.text(base)),
             )
-            return _told(call, Fix(Safety.SAFE, f"Follow `{tensor}`, wherever it is", edits))
+            return _answer(call, Fix(Safety.SAFE, f"Follow `{tensor}`, wherever it is", edits))
     return None
 
 
-def _told(call: Node, fix: Fix | None) -> Answer:
+def _answer(call: Node, fix: Fix | None) -> Answer:
     assert isinstance(call.syntax, ast.Call)
     text = ast.unparse(call.syntax.func)
     message = f"`{text}(…)` needs CUDA, but nothing here checks that CUDA is available"

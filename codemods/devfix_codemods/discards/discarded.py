@@ -123,7 +123,7 @@ def is_missed(index: Index, discard: Discard) -> bool:
 
 
 def behind(index: Index, discard: Discard) -> list[Node]:
-    """What the name stands for behind the move: the value, and what it is joined to where paths meet."""
+    """What the name stands for after the move: the value, and what it is joined to where paths meet."""
     users = (*index.users[discard.call], *index.users[discard.receiver])
     found = [one for one in users if one.index > discard.call.index and one.op in {Op.AFTER, Op.PHI}]
     for one in found:  # grows

@@ -125,7 +125,7 @@ class ControlFlow(Simple):
             phi.extra = (before, *(g for _, g in ends))
         for e, _ in every:
             for name, node in e.items():
-                header.setdefault(name, node)  # bound inside, read behind
+                header.setdefault(name, node)  # bound inside, read after it
         self.environment, self.guard = header, guard
         self.touched()
         if isinstance(one, ast.While) and never(self.tests.guard(one.test, False)):
@@ -136,7 +136,7 @@ class ControlFlow(Simple):
             self._join([self._branch(one.orelse, header, guard), *((dict(e), guard) for e, _ in breaks)], guard)
 
     def _leave_loop(self, ends: Sequence[tuple[Environment, Guard]], header: Environment) -> None:
-        """Go on behind a loop that surely ran, as one of its turns ended."""
+        """Go on after a loop that surely ran, as one of its turns ended."""
         guard = self.guard
         self._join(ends, guard)
         self.guard = guard

@@ -162,7 +162,7 @@ class Lowering(ControlFlow):
 
 
 class _Chained(dict[Key, Node]):
-    """A mapping behind another one; the first may still grow."""
+    """Two mappings: the second holds where the first, which may still grow, has no key."""
 
     def __init__(self, first: Environment, second: Environment) -> None:
         super().__init__()

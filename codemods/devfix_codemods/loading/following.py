@@ -28,7 +28,7 @@ class Following:
         self._users: dict[Module, Users] = {index.analysis.module: index}
 
     def of_load(self, load: Load) -> Uses:
-        """The uses of what a call loads, inside of the function that wraps it, and behind it."""
+        """The uses of what a call loads, inside of the function that wraps it, and after it."""
         return _Follower(self, load).run(load.sources)
 
     def of_values(self, nodes: Iterable[Node]) -> Uses:

@@ -190,7 +190,7 @@ class Places:
         return "param_groups" in asked or {"step", "zero_grad"} <= asked
 
     def _names(self, call: Node, uses: Uses) -> list[str]:
-        """What the value, and its parts, are called behind the load."""
+        """What the value, and its parts, are called after the load."""
         point = after(call)
         bound = point.environment.items() if point is not None else ()
         return [name if isinstance(name, str) else name[1] for name, node in bound if node in uses.values]

@@ -1,4 +1,4 @@
-"""One notebook as one program: its Python cells below one another, each behind a comment that names it."""
+"""One notebook as one program: its Python cells below one another, each after a comment that names it."""
 
 import re
 from bisect import bisect_right

@@ -1,5 +1,4 @@
-"""Collate functions: those of a loader, and what they, and those of the files that data comes from, give as the parts
-of batches."""
+"""Collate functions: which ones a loader uses, and which parts of their batches are lists and no tensors."""
 
 import re
 from collections import defaultdict
@@ -15,9 +14,15 @@ from devfix_codemods.placement.calls import collate_function, function_of, metho
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
+_COLLATES = re.compile(r"(?i)collat")
+"""In the name of a function or a class: it puts batches together, even where no loader in sight takes it."""
+
 
 class Collations:
-    """The collate functions in sight of one file: any of them may make the batches of a loader that is not read."""
+    """The collate functions of one file and of those that it imports its data from.
+
+    Any of them may make the batches of a loader whose own `collate_fn` the analysis cannot see.
+    """
 
     def __init__(self, births: "Births") -> None:
         self._kinds = births.kinds
@@ -25,8 +30,10 @@ class Collations:
         self._imported = births.imported
 
     def of(self, loader: Node) -> Iterator[Function]:
-        """The functions of this file that put the batches of a loader together: `collate_fn=self.collate`, or
-        `loader.collate_fn = collate`."""
+        """The functions of this file that put the batches of a loader together.
+
+        They are given as `collate_fn=self.collate`, or assigned later: `loader.collate_fn = collate`.
+        """
         given = keyword(loader, "collate_fn") if loader.op is Op.CALL else None
         for one in (*self._assigned.get(self._kinds.find(loader), ()), *((given,) if given is not None else ())):
             if (found := self._function(resolved(one))) is not None:
@@ -34,7 +41,7 @@ class Collations:
 
     @cached_property
     def _assigned(self) -> dict[Node, list[Node]]:
-        """The values that loaders get as their `collate_fn` behind their making."""
+        """By loader: the values that are assigned to its `collate_fn` after it was made."""
         found: dict[Node, list[Node]] = defaultdict(list)
         for store in (one for function in self._module.functions for one in function.stores):
             if store.is_attribute and store.key == "collate_fn":
@@ -42,7 +49,7 @@ class Collations:
         return found
 
     def _function(self, value: Node) -> Function | None:
-        """A function, `functools.partial` of one, a bound method, or an object that is called."""
+        """The function that a call of `value` runs: of a `functools.partial`, a bound method or an object as well."""
         if value.op is Op.CALL and name(value.args[0]) == "functools.partial" and len(value.args) > 1:
             return self._function(resolved(value.args[1]))
         if (found := function_of(value)) is not None:
@@ -53,15 +60,18 @@ class Collations:
 
     def is_list(self, part: Node) -> bool:
         """Whether a collate function surely gives a list, a tuple or an array as a part of a batch: no tensor."""
-        count = _count(part)
-        return count > 0 and any(map(_is_list, self._parts(part.extra, count)))
+        count = _count_of_parts(part)
+        return count > 0 and any(map(_is_list, self._returned(part.extra, count)))
 
-    def _parts(self, key: object, count: int) -> Iterator[Node]:
-        """What stands under a key in the batches of `count` parts."""
+    def _returned(self, index: object, count: int) -> Iterator[Node]:
+        """What collate functions return at `index`, of those that return `count` parts.
+
+        The loader is unknown, so the number of parts is all that tells which collate function made the batch.
+        """
         for function in self._functions:
             for value, _ in function.returns:
-                if value.op is Op.SEQUENCE and isinstance(key, int) and key < len(value.args) == count:
-                    yield value.args[key]
+                if value.op is Op.SEQUENCE and isinstance(index, int) and index < len(value.args) == count:
+                    yield value.args[index]
 
     @cached_property
     def _functions(self) -> list[Function]:
@@ -69,7 +79,7 @@ class Collations:
 
 
 def _collate_functions(module: Module) -> Iterator[Function]:
-    """What is called so, the call of a class that is, and what a loader gets as its `collate_fn`."""
+    """The functions that are named so, `__call__` of classes that are, and what loaders get as `collate_fn`."""
     given = {collate_function(node) for node in module.of(Op.CALL)}
     for one in module.functions:
         called = one.owner is not None and one.name == "__call__" and _COLLATES.search(one.owner.name)
@@ -77,8 +87,8 @@ def _collate_functions(module: Module) -> Iterator[Function]:
             yield one
 
 
-def _count(part: Node) -> int:
-    """How many parts a batch is taken apart into; 0 where it is not."""
+def _count_of_parts(part: Node) -> int:
+    """How many parts a batch is unpacked into, where `part` is one of them; 0 where it is not."""
     if part.op is not Op.ITEM or not isinstance(part.extra, int):
         return 0
     taken = [one.extra for one in part.function.nodes if one.op is Op.ITEM and one.args[0] is part.args[0]]
@@ -86,17 +96,35 @@ def _count(part: Node) -> int:
 
 
 def _is_list(node: Node) -> bool:
+    """Whether a value is a list or an array, whichever path assigned it.
+
+    An operation gives what its operands are: `words + [word]` in a loop is a list because `words` began as one.
+    """
+    assigned = [one for one in _assigned_values(node) if one.op is not Op.OPERATION]
+    return bool(assigned) and all(map(_makes_list, assigned))
+
+
+def _assigned_values(node: Node) -> set[Node]:
+    """The values that the paths to `node` assign: where branches join, and loops run into each other, those of all."""
+    found: set[Node] = set()
+    pending = [node]
+    while pending:
+        one = pending.pop()
+        if one in found:
+            continue
+        found.add(one)
+        if one.op is Op.PHI:
+            pending += one.args
+        elif one.op is Op.AFTER:
+            pending.append(one.args[0])
+    return {one for one in found if one.op not in {Op.PHI, Op.AFTER}}
+
+
+def _makes_list(node: Node) -> bool:
     """A list, a tuple, a column of `zip(*batch)`, an array of numpy."""
-    if node.op is Op.AFTER:
-        return _is_list(node.args[0])
-    if node.op is Op.PHI:
-        return all(one is node or _is_list(one) or one.op is Op.OPERATION for one in node.args)
     if node.op is Op.ITEM and len(node.args) == 1:
         return calls_builtin(node.args[0], "zip", "map")
     if node.op is Op.CALL:
         made = name(node.args[0]) or ""
         return made.startswith("numpy.") or calls_builtin(node, "list", "tuple", "sorted", "len")
     return node.op in {Op.SEQUENCE, Op.COMPREHENSION} and node.extra != "dict"
-
-
-_COLLATES = re.compile(r"(?i)collat")

@@ -1,4 +1,8 @@
-"""Modules that a module keeps in plain lists, tuples and dicts: `.to()` does not reach them."""
+"""Modules that a module keeps in plain lists, tuples and dicts: `.to()` does not reach them.
+
+The repair makes a `ModuleList` or a `ModuleDict` of the container. So an attribute is looked at as a whole: a module
+container must be able to stand wherever it is assigned and used, and nothing may register or move its parts otherwise.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -22,23 +26,29 @@ UNREGISTERED = "unregistered"
 
 @dataclass(slots=True)
 class Holder:
-    """An attribute that keeps modules in plain containers: what makes these, and the containers inside of them."""
+    """An attribute that keeps modules in plain containers."""
 
     attribute: str
     stores: list[Store]
     container: str
+    """The module container that is to replace the plain ones: `ModuleList` or `ModuleDict`."""
     made: list[tuple[Store, Node]] = field(default_factory=list)
-    """Each store, and what it stores: the containers that are made on the spot."""
+    """The plain containers that are assigned to it, each with its assignment; there may be several, by branches."""
     inner: list[Node] = field(default_factory=list)
+    """The containers inside of those, which hold modules as well."""
     parts: list[Node] = field(default_factory=list)
+    """The modules, by where they are made."""
 
 
-class _UnlikeError(Exception):
+class _NotReplaceableError(Exception):
     """No module container could stand here, or none is needed."""
 
 
 def unregistered(births: "Births", parts: dict[Node, Source]) -> dict[Node, Holder]:
-    """Adds, of what each container holds, the first of the `parts`, modules that others own; each with its holder."""
+    """Adds a source to the graph for one module of each plain container, and returns these modules with their holders.
+
+    `parts` are the sources of modules that other modules own. One module stands for all of its container.
+    """
     found: dict[Node, Holder] = {}
     if births.defaults.managed:
         return found
@@ -51,7 +61,7 @@ def unregistered(births: "Births", parts: dict[Node, Source]) -> dict[Node, Hold
         for attribute in sorted(owner.stored):
             try:
                 holder = _Containers(births, parts, owner, attribute).holder()
-            except _UnlikeError:
+            except _NotReplaceableError:
                 continue
             part = next((one for one in holder.parts if one in parts or births.graph.sources.get(one)), None)
             if part is None or part in found:
@@ -59,9 +69,8 @@ def unregistered(births: "Births", parts: dict[Node, Source]) -> dict[Node, Hold
             made = parts.get(part) or births.graph.sources[part][0]
             links = (*made.links, UNREGISTERED)
             births.graph.sources[part] = [replace(made, links=links)]
-            out = sounds_kept_out(attribute)
-            place = births.place_of_module(owner)
-            births.graph.supports(part, place, "kept-out" if out else "kept-plainly", part.guard)
+            link = "kept-out" if sounds_kept_out(attribute) else "kept-plainly"
+            births.graph.supports(part, births.place_of_module(owner), link, part.guard)
             found[part] = holder
     return found
 
@@ -81,8 +90,8 @@ class _Containers:
             if store.is_attribute and store.base is function.self_node and store.key == attribute
         ]
         self._holder = Holder(attribute, stores, "")
-        self._same: set[Node] = set()
-        """All values that are the container."""
+        self._aliases: set[Node] = set()
+        """All values that are the container, under whatever name."""
         self._added: list[Node] = []
         """What is added to it at once: `self.layers += [layer]`."""
 
@@ -94,52 +103,55 @@ class _Containers:
         holder = self._holder
         for store in holder.stores:
             self._stored(store)
-        kinds = {_container_of(one) for _, one in holder.made} - {None}
+        kinds = {_container_of(one) for _, one in holder.made}
         if len(kinds) != 1:
-            raise _UnlikeError
+            raise _NotReplaceableError
         holder.container = str(kinds.pop())
-        self._same |= set(self._births.attributes.reads.get(self._owner.field_of(holder.attribute), ()))
-        self._same |= {inner for _, one in holder.made for inner in _plain(one)}
+        self._aliases |= set(self._births.attributes.reads.get(self._owner.field_of(holder.attribute), ()))
+        self._aliases |= {inner for _, one in holder.made for inner in _with_operands(one)}
         for one in (*(made for _, made in holder.made), *self._added):
             self._elements(one)
         if self._hides_one():
-            raise _UnlikeError
+            raise _NotReplaceableError
         for function in self._functions:
-            self._judge(function)
+            self._check_uses(function)
         return holder
 
-    # What it gets
+    # What is assigned to the attribute
 
     def _stored(self, store: Store) -> None:
+        """One assignment: a container that is made there, one that grows (`+=`), or None."""
         function = store.value.function
         if function.name == "forward" or not isinstance(function.owner, Class):
-            raise _UnlikeError
+            raise _NotReplaceableError
         grown = store.value.op is Op.OPERATION and not _is_expression(store.value)
         if grown and len(store.value.args) == 2:
-            self._same.add(store.value)
+            self._aliases.add(store.value)
             self._added.append(store.value.args[1])
             return
         for one in _arms(store.value):
             if _container_of(one) is not None:
+                # Before `super().__init__()`, a module takes no module.
                 if any(_starts_module(node) and node.index > one.index for node in function.nodes):
-                    raise _UnlikeError
+                    raise _NotReplaceableError
                 self._holder.made.append((store, one))
             elif one.op is not Op.CONST or one.extra is not None:
-                raise _UnlikeError
+                raise _NotReplaceableError
 
     def _elements(self, container: Node) -> None:
+        """What a container is made with."""
         match container.op:
             case Op.SEQUENCE:
                 given: tuple[Node, ...] = container.args
             case Op.MAPPING | Op.COMPREHENSION if all(map(_is_key, _keys(container.syntax))):
                 given = container.args
             case Op.CALL | Op.OPERATION if _container_of(container) is not None:
-                for one in _plain(container):
+                for one in _with_operands(container):
                     if one is not container:
                         self._elements(one)
                 return
             case _:
-                raise _UnlikeError
+                raise _NotReplaceableError
         for one in given:
             self._element(one)
 
@@ -151,20 +163,22 @@ class _Containers:
             elif _container_of(one) is not None:
                 before = len(self._holder.parts)
                 self._elements(one)
-                self._holder.inner += [one] if len(self._holder.parts) > before else []
+                if len(self._holder.parts) > before:
+                    self._holder.inner.append(one)
             elif one.op is not Op.CONST or one.extra is not None:
                 self._module(one)
 
     def _module(self, value: Node) -> None:
+        """An element that is no container: surely a module, which nothing else holds."""
         births = self._births
         if value.op is Op.CALL and value.args[0].op is Op.ATTR and value.args[0].extra in _FREEZING:
-            raise _UnlikeError
+            raise _NotReplaceableError  # `[net.eval()]`: it is kept from the optimizer on purpose
         for root in self._made_as(value):
             if root.op is not Op.CALL or self._is_held(root):
-                raise _UnlikeError
+                raise _NotReplaceableError
             made = root in self._parts or any(one.birth is Birth.MODULE for one in births.graph.sources.get(root, ()))
-            if not made and not _is_bare(root) and births.kinds.class_of(root) not in births.kinds.module_classes:
-                raise _UnlikeError
+            if not made and not _is_of_torch(root) and births.kinds.class_of(root) not in births.kinds.module_classes:
+                raise _NotReplaceableError
             if made:
                 self._holder.parts.append(root)
 
@@ -184,29 +198,29 @@ class _Containers:
         if any(one.value is module and one.is_attribute for one in function.stores):
             return True
         takers = [one for one in function.nodes if one.op is Op.CALL and module in one.args[1:]]
-        return any(not _grows(one) or one.args[0].args[0] not in self._same for one in takers)
+        return any(not _grows(one) or one.args[0].args[0] not in self._aliases for one in takers)
 
     # What is done with it
 
-    def _judge(self, function: Function) -> None:
+    def _check_uses(self, function: Function) -> None:
         for node in function.nodes:
-            if any(one in self._same for one in node.args):
-                self._use(node)
+            if any(one in self._aliases for one in node.args):
+                self._check_use(node)
             elif self._handles(node) or self._is_called_with_moved(node) or self._is_unpacked(node):
-                raise _UnlikeError
+                raise _NotReplaceableError
         for store in function.stores:
-            if not store.is_attribute and store.base in self._same:
+            if not store.is_attribute and store.base in self._aliases:
                 if store.index is not None and self._holder.container == "ModuleDict" and not _is_key(_index(store)):
-                    raise _UnlikeError
+                    raise _NotReplaceableError
                 self._element(store.value)
             elif store.is_attribute and store not in self._holder.stores and self._is_of_container(store.value):
-                raise _UnlikeError
-        if function.name != "forward" and any(self._is_of_container(value) for value, _ in function.returns):
-            raise _UnlikeError
-        if function.name == "forward" and any(value in self._same for value, _ in function.returns):
-            raise _UnlikeError
+                raise _NotReplaceableError
+        # `forward` returns what the elements compute, which cannot be told from an element.
+        is_given_away = self._aliases.__contains__ if function.name == "forward" else self._is_of_container
+        if any(is_given_away(value) for value, _ in function.returns):
+            raise _NotReplaceableError
 
-    def _use(self, node: Node) -> None:
+    def _check_use(self, node: Node) -> None:
         """One use of the container: raises where a module container could not be used so."""
         allowed = _METHODS[self._holder.container]
         match node.op:
@@ -214,21 +228,21 @@ class _Containers:
                 return
             case Op.ATTR if node.extra in allowed:
                 return
-            case Op.CALL if node.args[0] in self._same:
-                raise _UnlikeError
+            case Op.CALL if node.args[0] in self._aliases:
+                raise _NotReplaceableError
             case Op.CALL if calls_builtin(node, *_READERS) and "*" not in node.extras:
                 return
             case Op.COMPARE if isinstance(node.extra, tuple) and set(node.extra) <= {"Is", "IsNot", "In", "NotIn"}:
                 return
-        if node not in self._same and not any(node is one for _, one in self._holder.made):
-            raise _UnlikeError
+        if node not in self._aliases and not any(node is one for _, one in self._holder.made):
+            raise _NotReplaceableError
 
     def _is_of_container(self, node: Node) -> bool:
         """Whether a value is one of those that the container holds, or the container."""
         pending = [node]
         while pending:
             one = pending.pop()
-            if one in self._same:
+            if one in self._aliases:
                 return True
             if one.op in {Op.ITER, Op.ITEM, Op.ATTR}:
                 pending.append(one.args[0])
@@ -254,15 +268,15 @@ class _Containers:
         return call.op is Op.CALL and any(map(self._is_of_container, starred))
 
     def _hides_one(self) -> bool:
-        """`[net]`, of which only `[0]` is read: this keeps a module out of the parameters."""
+        """`[net]`, of which only `[0]` is read: a known way to keep a module out of the parameters on purpose."""
         displays = [one for _, one in self._holder.made if one.op is Op.SEQUENCE and len(one.args) == 1]
-        uses = (node for one in self._functions for node in one.nodes if not self._same.isdisjoint(node.args))
+        uses = (node for one in self._functions for node in one.nodes if not self._aliases.isdisjoint(node.args))
         return bool(displays) and all(node.op is Op.ITEM and node.extra == 0 for node in uses)
 
 
 def _answers_for_parts(owner: Class) -> bool:
     """Whether a class registers parts by name, or answers for its parameters itself."""
-    if not _OWN_WAYS.isdisjoint(owner.methods):
+    if not _PART_METHODS.isdisjoint(owner.methods):
         return True
     return any(
         (node.op is Op.ATTR and node.extra in _REGISTERING) or calls_builtin(node, "setattr")
@@ -303,15 +317,15 @@ def _container_of(node: Node) -> str | None:
     return None
 
 
-def _plain(container: Node) -> Iterator[Node]:
-    """A container, and those of which it is made."""
+def _with_operands(container: Node) -> Iterator[Node]:
+    """A container, and those that it is made of: `a` and `b` of `list(a)` and `a + b`."""
     yield container
     if container.op is Op.CALL:
         yield from container.args[1:]
     elif container.op is Op.OPERATION:
         for one in container.args:
             if _container_of(one) is not None:
-                yield from _plain(one)
+                yield from _with_operands(one)
 
 
 def _is_expression(operation: Node) -> bool:
@@ -320,6 +334,7 @@ def _is_expression(operation: Node) -> bool:
 
 
 def _keys(display: ast.AST | None) -> list[ast.expr | None]:
+    """The keys of a dict display or comprehension: None for `**others`; nothing for other syntax."""
     match display:
         case ast.Dict(keys=keys):
             return keys
@@ -346,8 +361,9 @@ def _is_key(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
 
 
-def _is_bare(call: Node) -> bool:
-    return any(effect(canonical(one)) in {Effect.BARE, Effect.MODULE} for one in names(call.args[0]) if call.args)
+def _is_of_torch(call: Node) -> bool:
+    """`nn.Linear(3, 3)`, `nn.ReLU()`: also a module without parameters, which is never on the wrong device."""
+    return any(effect(canonical(one)) in {Effect.BARE, Effect.MODULE} for one in names(call.args[0]))
 
 
 def _grows(call: Node) -> bool:
@@ -363,13 +379,13 @@ def _starts_module(node: Node) -> bool:
 _DICTS = frozenset({"builtins.dict", "collections.OrderedDict"})
 _FREEZING = frozenset({"eval", "requires_grad_"})
 _REGISTERING = frozenset({"add_module", "register_module", "__setattr__", "_modules"})
-_OWN_WAYS = frozenset(
+_PART_METHODS = frozenset(
     {"parameters", "named_parameters", "state_dict", "to", "cuda", "_apply", "children", "train", "eval"}
 )
-"""Methods by which a class answers for its parts itself."""
+"""A class that defines one of these methods may reach its parts by it, wherever they are kept."""
 _HANDLING = (rows.STATES | {"load_state_dict", "requires_grad_", "train", "eval"}) - {"buffers"}
-"""What code that takes care of the parts one by one does with them."""
-_READERS = (
+"""Methods of a part. Code that calls one of them takes care of its parts one by one."""
+_READERS = (  # builtins that take a module container as they take a list
     *("len", "enumerate", "zip", "reversed", "range", "iter", "sum", "any", "all", "print", "str", "map"),
     *("list", "tuple", "sorted", "set"),
 )
@@ -377,4 +393,4 @@ _METHODS = {
     "ModuleList": frozenset({"append", "insert", "extend", "pop"}),
     "ModuleDict": frozenset({"keys", "values", "items", "update", "clear"}),
 }
-"""Methods of the plain container that the module has too, with the same meaning."""
+"""Methods that the module container shares with the plain one."""

@@ -1,4 +1,4 @@
-"""Cuts of averages: the weight that enters one is taken to where the average is kept."""
+"""Cuts of weight averages (EMA): the live weight is moved to the average, which stays where it is kept."""
 
 import ast
 from collections.abc import Iterator
@@ -13,20 +13,23 @@ from devfix_codemods.source import Source
 
 
 def taken_along(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """`shadow.lerp_(live.to(shadow.device), …)`, where the average is what stayed on the host."""
+    """`shadow.lerp_(live.to(shadow.device), …)`, where the average stayed on the host, and its live weight did not.
+
+    Only the first such step is cut. There is no cut where the average has no name that the edit could repeat.
+    """
     for step, following in pairwise(conflict.path):
         found = average(step.node)
         if found is None or following.node is not found.live:
             continue
-        live, text = operand_syntax(found.live, found.update), _spelled(analysis, found.update.syntax)
+        live, text = operand_syntax(found.live, found.update), _average_text(analysis, found.update.syntax)
         if live is not None and text is not None:
             edit = ReplaceExpression(source.span(live), f"__node__.to({text}.device)")
             yield Cut((edit,), f"Move the weight to the device of `{text}`", harmless=True, copies=True)
         return
 
 
-def _spelled(analysis: Analysis, update: ast.AST | None) -> str | None:
-    """The average, as its update names it."""
+def _average_text(analysis: Analysis, update: ast.AST | None) -> str | None:
+    """`shadow` of `shadow.mul_(decay).add_(live)` and of `shadow.lerp_(live, step)`; None where it is no plain name."""
     match update:
         case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Attribute(value=written, attr="mul_")))):
             pass

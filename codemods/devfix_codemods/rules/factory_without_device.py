@@ -4,7 +4,7 @@
 
 Finds tensors that a factory puts on the host (`zeros`, `ones`, `arange`, `eye`, `rand`, `tensor`, `from_numpy` ...)
 and that then meet a tensor which lives elsewhere: on a device that the program chose, or wherever the caller put the
-tensors that a function gets. The factory is given `device=`; one that takes no device gets `.to(...)` behind it. So
+tensors that a function gets. The factory is given `device=`; one that takes no device gets `.to(...)` after it. So
 does a legacy constructor that was given one, `torch.Tensor(3, device=device)`: on anything but the host that fails.
 Samples of a distribution whose parameters are numbers, or on the host, count as made there too; its parameters must be
 where a tensor is that `log_prob` gets.

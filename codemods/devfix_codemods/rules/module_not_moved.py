@@ -3,8 +3,8 @@
 ## What it does
 
 Finds models, discriminators and loss modules with parameters that are called with values on a device, but were never
-moved there, and moves them where they are built. So it does for a model that a class keeps while it moves its batches,
-and for a module that places its inputs but not itself, as others of its family do.
+moved there, and moves them where they are built. It also finds a model that a class keeps and never moves, although it
+moves the batches; and a module that moves its inputs, but not itself, although other modules of its family do.
 
 ## Why it fails
 
@@ -31,9 +31,9 @@ tensors on cuda:0 (when checking argument in method wrapper_CUDA_addmm)`.
 
 ## Fix safety
 
-Safe: the call fails today wherever the device is not the host, and where it is, the move does nothing. Unsafe where the
-module goes through attributes, where it follows an input, where a class is moved in its constructor, and for objects of
-a class that cannot be read, which are modules by their use: such a constructor may have moved them.
+Safe: where the device is not the host, the call fails today; where it is the host, the move does nothing. Unsafe where
+the module is kept in attributes, where it follows an input, and where a class is moved in its own constructor;
+also where the class of the module cannot be read, since its constructor may have moved it already.
 
 ## Since torch
 
@@ -49,11 +49,15 @@ from devfix_codemods.rules import Rule
 
 
 def _owns(conflict: Conflict) -> bool:
-    """A module that gets what an unread function gives is no matter: nothing says that this is elsewhere."""
-    if conflict.birth.birth is not Birth.MODULE or "unread" in conflict.links:
+    """Conflicts that begin at a module, and are not those of a rule of its own: DVF201, DVF204 and DVF205.
+
+    If the module meets what a function returns that cannot be read, nothing says that this is on a device.
+    """
+    birth = conflict.birth
+    if birth.birth is not Birth.MODULE or "unread" in conflict.links:
         return False
-    elsewhere = ATTACHED in conflict.birth.links or UNREGISTERED in conflict.birth.links
-    return not elsewhere and not is_metric(conflict.birth)
+    is_put_in_late, is_in_plain_container = ATTACHED in birth.links, UNREGISTERED in birth.links
+    return not is_put_in_late and not is_in_plain_container and not is_metric(birth)
 
 
 RULE = Rule("DVF202", "module-not-moved", owns=_owns)

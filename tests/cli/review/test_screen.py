@@ -62,7 +62,7 @@ def test_leaving_the_last_look_goes_back_to_the_review(three: Path) -> None:
     for key in ("escape", "n", "q"):
         plan = driven("y", "w", sees("w: write 1 fix in 1 file"), key, decided("y...."), sees("undecided"), "q")
         assert plan is None
-        session_of().memory.save([])
+        session_of().saved.save([])
 
 
 def test_unsafe_fixes_are_taken_along_only_by_unsafe_ones(three: Path) -> None:
@@ -332,7 +332,7 @@ def test_an_interruption_ends_it_from_anywhere_and_loses_nothing(three: Path, be
     codes: list[int | None] = []
     driven("y", *before, "ctrl+c", lambda shown: codes.append(shown.app.return_code), session=session)
     assert codes == [130]
-    assert len(session.memory.load()) == 1
+    assert len(session.saved_review.load()) == 1
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
@@ -380,7 +380,7 @@ def test_the_screen_asks_whether_to_go_on(three: Path) -> None:
 def test_every_decision_is_on_the_disk_at_once(three: Path) -> None:
     def kept(number: int) -> Step:
         def check(shown: Shown) -> None:
-            assert len(shown.session.memory.load()) == number
+            assert len(shown.session.saved_review.load()) == number
 
         return check
 

@@ -10,7 +10,7 @@ from devfix.batch.records import Error, Job, Outcome, State
 from devfix.replay.processes import Tick, nobody_watches
 
 Source = Callable[[], Job | None]
-"""Answers the next job, or None where there is none at the moment. One that was lost may be given again: an engine asks
+"""Returns the next job, or None where there is none at the moment. One that was lost may be given again: an engine asks
 whenever one has ended, and is done when there is none and none is being worked on."""
 
 Started = Callable[[Job, str], None]

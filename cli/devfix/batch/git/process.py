@@ -301,7 +301,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _name_of(arguments: Sequence[str]) -> str:
-    """The command among the arguments, behind options with values such as `-c name=value`."""
+    """The command among the arguments, after options with values such as `-c name=value`."""
     rest = iter(arguments)
     for argument in rest:
         if argument == "-c":

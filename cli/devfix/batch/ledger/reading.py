@@ -1,4 +1,4 @@
-"""What can be asked of a ledger, also while a run writes it."""
+"""Reading a ledger, also while a run writes it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ _PAGE = 200
 
 
 class View:
-    """A ledger to read. Rows come in the order of the manifest, and only those that it still has.
+    """A ledger to read. Rows come in the order of the manifest, without repositories that it no longer names.
 
     Raises:
         UsageError: (from any method) the file cannot be read, or is damaged.
@@ -29,9 +29,9 @@ class View:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    @classmethod
-    def view(cls, folder: str | Path) -> "View":
-        """The ledger in `folder`, as it stands and as it goes on.
+    @staticmethod
+    def read_only(folder: str | Path) -> "View":
+        """The ledger in `folder`. A run may go on writing it: each query sees what is there by then.
 
         Raises:
             UsageError: there is none.
@@ -49,24 +49,24 @@ class View:
         return found
 
     def rows(self, *states: State) -> Iterator[Row]:
-        """Lazily all rows, or those in one of `states`."""
+        """All rows, or those in one of `states`; read while they are asked for."""
         marks = ", ".join("?" * len(states))
-        chosen = f"wanted AND state IN ({marks})" if states else "wanted"
-        for values in self._pages(", ".join(COLUMNS), chosen, *states):
+        condition = f"wanted AND state IN ({marks})" if states else "wanted"
+        for values in self._pages(", ".join(COLUMNS), condition, *states):
             yield row_of(values)
 
     def repositories(self) -> Iterator[Repository]:
-        """Lazily the repositories as the manifest wants them, credentials and all."""
+        """The repositories as the manifest describes them, with the credentials in their URLs; read as `rows` are."""
         for (repository,) in self._pages("repository", "wanted"):
             yield msgspec.json.decode(repository, type=Repository)
 
     def row(self, name: str) -> Row | None:
-        """The row of a repository, where the run has one of that name."""
+        """The row of a repository; None where the run has none of that name."""
         found = self._database.all(f"SELECT {', '.join(COLUMNS)} FROM repositories WHERE name = ? AND wanted", name)
         return row_of(found[0]) if found else None
 
     def summary(self) -> Summary:
-        """The sums, as SQL makes them."""
+        """The sums over all rows. SQL makes them: a run may have more rows than memory should hold."""
         states = dict.fromkeys(State, 0)
         counted = self._database.all("SELECT state, count(*) FROM repositories WHERE wanted GROUP BY state")
         states |= {State(state): count for state, count in counted}
@@ -79,9 +79,21 @@ class View:
         files, findings, kept, dropped, unhandled = map(int, counts)
         phases, verdicts = self._totals("phases"), self._totals("verdicts")
         return Summary(
-            states, files, findings, kept, dropped, unhandled, published, seconds, phases,
-            {kind: int(count) for kind, count in verdicts.items()}, self._error_groups(), first, last, unwanted,
-        )  # fmt: skip
+            states=states,
+            files=files,
+            findings=findings,
+            kept=kept,
+            dropped=dropped,
+            unhandled=unhandled,
+            published=published,
+            seconds=seconds,
+            phases=phases,
+            verdicts={kind: int(count) for kind, count in verdicts.items()},
+            errors=self._error_groups(),
+            first_started=first,
+            last_finished=last,
+            unwanted=unwanted,
+        )
 
     def close(self) -> None:
         self._database.close()
@@ -102,12 +114,12 @@ class View:
         found = self._database.all("SELECT plan, rules, version, fingerprint, created, started FROM run")
         return Run(msgspec.json.decode(found[0][0], type=Plan), *found[0][1:]) if found else None
 
-    def _pages(self, columns: str, chosen: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """The chosen rows in the order of their positions; what the caller changes behind him he does not meet."""
+    def _pages(self, columns: str, condition: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """The rows that fulfil a condition, by position. Each comes once, even if the caller then changes its state."""
         last = -1
         while True:
             page = self._database.all(
-                f"SELECT position, {columns} FROM repositories WHERE {chosen} AND position > ?"
+                f"SELECT position, {columns} FROM repositories WHERE {condition} AND position > ?"
                 f" ORDER BY position LIMIT {_PAGE}",
                 *values,
                 last,
@@ -119,6 +131,7 @@ class View:
             last = page[-1][0]
 
     def _totals(self, column: str) -> dict[str, float]:
+        """The sums by key of a column that holds a mapping, as JSON."""
         return dict(
             self._database.all(
                 f"SELECT each.key, total(each.value) FROM repositories, json_each(repositories.{column}) AS each"
@@ -127,6 +140,7 @@ class View:
         )
 
     def _error_groups(self) -> tuple[ErrorGroup, ...]:
+        """The most frequent first; each with its first few repositories, which is what numbering the rows is for."""
         found = self._database.all(
             "SELECT error_kind, total, name FROM ("
             " SELECT error_kind, name, count(*) OVER (PARTITION BY error_kind) AS total,"

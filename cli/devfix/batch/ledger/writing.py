@@ -129,7 +129,10 @@ class Ledger(View):
         return tuple(name for (name,) in found)
 
     def queued(self) -> Iterator[Waiting]:
-        """Lazily what is to be done. What is queued again behind the place that is reached comes with the next call."""
+        """What is to be done, read while it is asked for.
+
+        What is queued again, with a position that was passed already, comes with the next call.
+        """
         for repository, attempt in self._pages("repository, attempt", "wanted AND state = ?", State.QUEUED):
             yield Waiting(msgspec.json.decode(repository, type=Repository), attempt + 1)
 

@@ -124,7 +124,7 @@ def _replay_keys(folder: Path) -> dict[str, Reader]:
         "steps": values.whole(1, _MOST_STEPS),
         "seed": values.whole(0, MOST_SEED),
         "timeout": values.seconds(LEAST_TIMEOUT),
-        "memory": values.size(LEAST_MEMORY, " to import torch"),
+        "memory": values.size(LEAST_MEMORY, "import torch"),
         "processes": values.whole(1, _MOST_PROCESSES),
         "disk": values.size(1 << 20),
         "network": values.flag,
@@ -187,7 +187,7 @@ def _name(value: Any, place: Place) -> str:
 def _git_config(value: Any, place: Place) -> list[tuple[str, str]]:
     """Settings of git. A key such as `credential.helper` is quoted, or its parts are tables."""
     found: list[tuple[str, str]] = []
-    _flatten(values.a_table(value, place), place, "", found)
+    _flatten(values.any_table(value, place), place, "", found)
     return found
 
 

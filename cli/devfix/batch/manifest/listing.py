@@ -1,5 +1,6 @@
 """Manifests that are no TOML: a list of sources, and a folder of checkouts."""
 
+import codecs
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,8 +14,8 @@ from devfix.reporting.terminal import visible
 
 
 def listed(data: bytes, mistakes: Mistakes) -> Iterator[Wanted]:
-    """What a list names, one source on a line, with a revision after it where one is wanted."""
-    for number, line in enumerate(data.split(b"\n"), 1):
+    """The repositories that a list names: a source on each line, and after it the revision, if not the default one."""
+    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         place = Place(mistakes, number=number)
         with suppress(RefusedError):
             if words := _words(line.rstrip(b"\r"), place):
@@ -39,13 +40,13 @@ def checkouts(folder: Path, mistakes: Mistakes) -> Iterator[Wanted]:
 
 
 def _words(line: bytes, place: Place) -> list[str]:
-    """The words before a comment."""
+    """The words of a line up to its comment, which is a word that begins with `#`: URLs may hold one inside."""
     try:
         text = line.decode()
     except UnicodeDecodeError:
         place.refuse("not UTF-8")
     if text.strip():
-        values.text(text.replace("\t", " "), place)
+        values.text(text.replace("\t", " "), place)  # refuses control characters, of which the tab is one
     words = text.split()
     comment = next((at for at, word in enumerate(words) if word.startswith("#")), len(words))
     return words[:comment]
@@ -55,5 +56,9 @@ def _fields(words: list[str], place: Place) -> dict[str, str]:
     source, *rest = words
     if len(rest) > 1:
         place.refuse("more than a source and a revision; a path with blanks goes into a TOML manifest")
-    read = places.path if not is_url(source) and not source.startswith("-") else places.url
-    return {"source": read(Path.cwd())(source, place)} | ({"revision": places.revision(rest[0], place)} if rest else {})
+    # `places.url` refuses what begins with `-`, which git would take for an option.
+    read = places.url if is_url(source) or source.startswith("-") else places.path
+    fields = {"source": read(Path.cwd())(source, place)}
+    if rest:
+        fields["revision"] = places.revision(rest[0], place)
+    return fields

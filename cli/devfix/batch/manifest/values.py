@@ -1,10 +1,9 @@
-"""The values of a manifest's keys, each checked where it stands.
+"""Readers of the values in a manifest: each checks one, and says in which line it is wrong.
 
-Every reader takes a value and its place, answers what the value means, and raises `RefusedError` for one that cannot be
-used, after the mistake was noted.
+A reader takes a value as TOML gives it, and its place in the manifest. It returns what devfix uses in its stead. If the
+value cannot be used, it notes the mistake, and raises `RefusedError`.
 """
 
-import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +18,16 @@ from devfix.project.settings import is_confidence, parse_size, parse_version
 
 Reader = Callable[[Any, Place], Any]
 
-MOST_SIZE = 1 << 62
-MOST_SECONDS = 10**9
+_MOST_SIZE = 1 << 62
+"""The limits that the system takes are signed numbers of 64 bits."""
+_MOST_SECONDS = 10**9
+"""Thirty years: clocks can be set so far, and nobody waits longer."""
+_MOST_BITS = 256
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string", list: "an array"}
+"""What messages call a value. The first that fits is taken: bool comes before int, which it is derived from."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of Unicode: controls, surrogates, and what separates lines and paragraphs."""
 
 
 def text(value: Any, place: Place) -> str:
@@ -47,7 +51,7 @@ def confidence(value: Any, place: Place) -> float:
     """A number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         place.refuse(f"must be a number, not {_kind(value)}")
-    return value if is_confidence(value) else place.refuse(f"must be a number from 0 to 1, not {value:g}")
+    return value if is_confidence(value) else place.refuse(f"must be a number from 0 to 1, not {_shown(value)}")
 
 
 def whole(least: int, most: int) -> Reader:
@@ -60,9 +64,9 @@ def seconds(least: float) -> Reader:
     return partial(_seconds, least=least)
 
 
-def size(least: int, for_what: str = "") -> Reader:
-    """A number of bytes, or `8GiB`, of at least `least`; less is too little, `for_what`."""
-    return partial(_size, least=least, for_what=for_what)
+def size(least: int, use: str = "") -> Reader:
+    """A number of bytes, or `8GiB`, of at least `least`, a whole number of MiB, without which `use` is not possible."""
+    return partial(_size, least=least, use=use)
 
 
 def one_of(choices: type[StrEnum]) -> Reader:
@@ -99,7 +103,7 @@ def backend(value: Any, place: Place) -> str:
 
 
 def replay_command(value: Any, place: Place) -> str:
-    """What `--replay-command` takes; whether the script is there, the checkout will show."""
+    """A command as for `--replay-command`. Whether its script exists is seen later, in the checkout."""
     from devfix.replay.programs import ProgramError, read_command
 
     command = text(value, place)
@@ -111,9 +115,9 @@ def replay_command(value: Any, place: Place) -> str:
 
 
 def variables(value: Any, place: Place) -> dict[str, str]:
-    """A table of environment variables."""
+    """A table of environment variables. Unlike other strings, these may be empty."""
     read: dict[str, str] = {}
-    for name, content in a_table(value, place).items():
+    for name, content in any_table(value, place).items():
         if not _VARIABLE.fullmatch(name):
             place.note_key(name, "letters, digits and '_' make the name of a variable, not")
         with suppress(RefusedError):
@@ -122,14 +126,17 @@ def variables(value: Any, place: Place) -> dict[str, str]:
 
 
 def control_in(value: str) -> str | None:
-    """A character that moves the cursor, or that cannot be written as UTF-8."""
+    """The first character that moves the cursor, or that cannot be written as UTF-8; None where there is none."""
     if value.isascii() and value.isprintable():
         return None
     return next((letter for letter in value if unicodedata.category(letter) in _CONTROLS), None)
 
 
 def table(value: Any, place: Place, known: Mapping[str, Reader]) -> dict[str, Any]:
-    """What the table says, by key, as far as it can be used: this reader never raises."""
+    """The values of a table with `known` keys, each read by its reader. Those that cannot be used are left out.
+
+    Unlike the other readers, this one never raises: one mistake must not hide those in the rest of the table.
+    """
     read: dict[str, Any] = {}
     if not isinstance(value, dict):
         place.note(_no_table(value))
@@ -143,8 +150,8 @@ def table(value: Any, place: Place, known: Mapping[str, Reader]) -> dict[str, An
     return read
 
 
-def a_table(value: Any, place: Place) -> dict[str, Any]:
-    """A table of any keys."""
+def any_table(value: Any, place: Place) -> dict[str, Any]:
+    """A table whose keys are the user's own."""
     return value if isinstance(value, dict) else place.refuse(_no_table(value))
 
 
@@ -174,40 +181,47 @@ def _whole(value: Any, place: Place, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         place.refuse(f"must be a whole number, not {_kind(value)}")
     if value < least:
-        place.refuse(f"must be at least {least}, not {value}")
-    return value if value <= most else place.refuse(f"must be at most {most}, not {value}")
+        place.refuse(f"must be at least {least}, not {_shown(value)}")
+    return value if value <= most else place.refuse(f"must be at most {most}, not {_shown(value)}")
 
 
 def _seconds(value: Any, place: Place, least: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         place.refuse(f"must be a number of seconds, not {_kind(value)}")
-    if math.isnan(value) or value < least:
-        place.refuse(f"must be a number of seconds from {least:g} on, not {value}")
-    if value > MOST_SECONDS:
-        place.refuse(f"must be at most {MOST_SECONDS} seconds, not {value}")
+    if not value >= least:  # so is nan
+        place.refuse(f"must be a number of seconds from {least:g} on, not {_shown(value)}")
+    if value > _MOST_SECONDS:
+        place.refuse(f"must be at most {_MOST_SECONDS} seconds, not {_shown(value)}")
     return float(value)
 
 
-def _size(value: Any, place: Place, least: int, for_what: str) -> int:
+def _size(value: Any, place: Place, least: int, use: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         place.refuse(f'must be a size such as "8GiB", not {_kind(value)}')
-    read = parse_size(str(value))
-    if read is None or read > MOST_SIZE:
-        place.refuse(f'{value!r} is no size; write bytes, or "512MiB", or "8GiB"')
+    read = parse_size(value) if isinstance(value, str) else value
+    written = repr(value) if isinstance(value, str) else _shown(value)
+    if read is None or not 0 <= read <= _MOST_SIZE:
+        place.refuse(f'{written} is no size; write bytes, or "512MiB", or "8GiB"')
     if read < least:
-        place.refuse(f"{value!r} is too little{for_what}; at least {least >> 20}MiB are needed")
+        purpose = f" to {use}" if use else ""
+        place.refuse(f"{written} is too little{purpose}; at least {least >> 20}MiB are needed")
     return read
 
 
 def _one_of(value: Any, place: Place, choices: type[StrEnum]) -> StrEnum:
     name = text(value, place)
-    return (
-        choices(name) if name in list(choices) else place.refuse(_not_among(name, [choice.value for choice in choices]))
-    )
+    known = [choice.value for choice in choices]
+    return choices(name) if name in known else place.refuse(_not_among(name, known))
 
 
 def _not_among(value: str, choices: Sequence[str]) -> str:
     return f"is {value!r}, which is not one of {', '.join(choices)}{close_match(value, choices)}"
+
+
+def _shown(number: float) -> str:
+    """A number in a message. Python prints no integer of thousands of digits, which TOML can write in hexadecimal."""
+    is_long = isinstance(number, int) and number.bit_length() > _MOST_BITS
+    return f"a number of {int(number).bit_length()} bits" if is_long else str(number)
 
 
 def _kind(value: Any) -> str:

@@ -1,6 +1,7 @@
-"""What running says of a repository's fixes: its set-up, its own checks and the replay, in copies of its tree.
+"""Which fixes of a repository hold when its code runs: the set-up, then the project's own checks, then the replay.
 
-Nothing here runs in the worktree itself, and git's own file there is in no copy.
+All of it runs in copies of the tree, never in the worktree itself. No copy holds what git keeps there: with that, code
+could change the repository.
 """
 
 import os
@@ -36,7 +37,9 @@ from devfix.replay.workspace import Workspace
 from devfix.reporting.terminal import one_line
 
 _SETUP_ROOM = 8
-"""How many times what a run may write a set-up may: torch alone unpacks to gigabytes."""
+"""A set-up may write so many times the bytes that a run may: torch alone unpacks to gigabytes."""
+_SETUP_FILES = 1_000_000
+"""A set-up may write so many files: environments have many small ones."""
 _MAKE_ENVIRONMENT = """
 import pathlib, site, sys, sysconfig, venv
 venv.create(sys.argv[1], system_site_packages=True, with_pip=True, symlinks=True)
@@ -44,8 +47,11 @@ scheme = {"base": sys.argv[1], "platbase": sys.argv[1]}
 own = pathlib.Path(sysconfig.get_path("purelib", "posix_prefix", scheme))
 (own / "packages_of_parent.pth").write_text("\\n".join(site.getsitepackages()), encoding="utf-8")
 """
-"""Run by the interpreter: system packages are those of the interpreter that it was itself made from, if any."""
-_SETUP_FILES = 1_000_000
+"""Run by the repository's interpreter, to make an environment that sees its packages.
+
+`system_site_packages` is not enough: if that interpreter belongs to a virtual environment itself, it gives the packages
+of the Python which that was made from. The `.pth` file adds those of the virtual environment.
+"""
 _UNKNOWN = "not known to hold: the search for what breaks the checks ended"
 
 
@@ -67,22 +73,23 @@ def prove(job: Job, fixes: Fixes, timer: Timer) -> Proof:
     """
     repository = job.repository
     with timer.of("setup"):
-        ground = _ground(job, fixes.top)
+        prepared = _prepared(job, fixes.top)
     checks, notes = tuple[CheckRun, ...](), tuple[str, ...]()
     if repository.checks:
-        with timer.of("checks"):
-            checks, notes = _Checks(job, ground, fixes).run()
+        with timer.of("checks"), _workspace(prepared.root) as workspace:
+            checks, notes = _Checks(job, prepared, fixes, workspace).run()
     with timer.of("replay"):
-        replays = _replayed(job, ground, fixes)
-    return Proof(ground.root, replays, checks, notes)
+        replays = _replayed(job, prepared, fixes)
+    return Proof(prepared.root, replays, checks, notes)
 
 
 @dataclass(frozen=True)
-class _Ground:
-    """Where the code is run from: `root` is a tree with its set-up done, `folder` the subfolder of it.
+class _Prepared:
+    """What the copies are made from, and how code runs in them.
 
-    `python` runs it, from the virtual environment `venv` that the set-up filled, where there was one. `temporary` is
-    for the temporary files of the set-up.
+    `root` is a tree whose set-up is done, `folder` the repository's subfolder in it. `venv` is the virtual environment
+    that the set-up filled, and `python` its interpreter; without a set-up, `python` is the repository's own, and `venv`
+    None. `temporary` is for the temporary files of the set-up.
     """
 
     root: Path
@@ -93,20 +100,20 @@ class _Ground:
     confinement: Bubblewrap | None
 
 
-def _ground(job: Job, top: Path) -> _Ground:
+def _prepared(job: Job, top: Path) -> _Prepared:
     """The tree itself, or a copy of it in which the set-up was run."""
     repository, work = job.repository, top.parent
     temporary = work / "tmp"
     python = repository.replay.python or sys.executable
     confinement = _confinement(job.plan, python)
     if repository.setup is None:
-        return _Ground(top, top / repository.subfolder, python, temporary, None, confinement)
+        return _Prepared(top, top / repository.subfolder, python, temporary, None, confinement)
     root = _copied(top, work / "prepared")
     venv = _environment(python, work / "venv")
-    ground = _Ground(root, root / repository.subfolder, str(venv / "bin" / "python"), temporary, venv, confinement)
-    _set_up(job, ground)
+    prepared = _Prepared(root, root / repository.subfolder, str(venv / "bin" / "python"), temporary, venv, confinement)
+    _set_up(job, prepared)
     # An editable install leads from the environment back to the tree that was set up.
-    return ground if confinement is None else replace(ground, confinement=confinement.seeing(venv, root))
+    return prepared if confinement is None else replace(prepared, confinement=confinement.seeing(venv, root))
 
 
 def _confinement(plan: Plan, python: str) -> Bubblewrap | None:
@@ -124,7 +131,7 @@ def _confinement(plan: Plan, python: str) -> Bubblewrap | None:
 
 
 def _copied(top: Path, to: Path) -> Path:
-    """A copy of the tree without what git keeps there, in which set-up may write."""
+    """A copy of the tree, in which the set-up may write."""
     with _workspace(top) as workspace:
         workspace.fresh({})
         shutil.move(workspace.root, to)
@@ -133,7 +140,7 @@ def _copied(top: Path, to: Path) -> Path:
 
 
 def _environment(python: str, folder: Path) -> Path:
-    """A virtual environment that sees the packages of `python`, also where that is of a virtual environment itself."""
+    """Make a virtual environment that sees the packages of `python`, and return its folder."""
     made = subprocess.run(
         [python, "-I", "-c", _MAKE_ENVIRONMENT, str(folder)], capture_output=True, check=False, stdin=subprocess.DEVNULL
     )
@@ -143,11 +150,11 @@ def _environment(python: str, folder: Path) -> Path:
     return folder
 
 
-def _set_up(job: Job, ground: _Ground) -> None:
-    command, venv = job.repository.setup or "", ground.venv
-    writable = (ground.root,) if venv is None else (ground.root, venv)
-    where = Surroundings(ground.folder, writable, ground.temporary, environment=_variables(job), venv=venv)
-    result = run_command(command, where, _setup_limits(job), ground.confinement)
+def _set_up(job: Job, prepared: _Prepared) -> None:
+    command, venv = job.repository.setup or "", prepared.venv
+    writable = (prepared.root,) if venv is None else (prepared.root, venv)
+    where = Surroundings(prepared.folder, writable, prepared.temporary, environment=_variables(job), venv=venv)
+    result = run_command(command, where, _setup_limits(job), prepared.confinement)
     if not result.passed:
         raise RepositoryError("set-up failed", f"`{command}`: {result.ending}{_last_line(result)}")
 
@@ -158,7 +165,7 @@ def _limits(job: Job) -> CommandLimits:
 
 
 def _setup_limits(job: Job) -> CommandLimits:
-    """Those of a run, but with room for what an installation unpacks."""
+    """The limits of a run, but with room for what an installation unpacks."""
     usual = _limits(job)
     network, disk = job.repository.setup_network, _SETUP_ROOM * usual.allowance.disk
     return replace(usual, allowance=replace(usual.allowance, network=network, disk=disk, files=_SETUP_FILES))
@@ -177,11 +184,11 @@ def _last_line(result: CommandResult) -> str:
     return f": {one_line(lines[-1].strip())}" if lines else ""
 
 
-def _replayed(job: Job, ground: _Ground, fixes: Fixes) -> Sequence[ReplayResult]:
-    """What the replay says of the fixes that are left; those that do not hold are dropped."""
+def _replayed(job: Job, prepared: _Prepared, fixes: Fixes) -> Sequence[ReplayResult]:
+    """Replay the fixes that the checks left, and drop those that the replay refutes."""
     changes = fixes.changes()
-    moved = [replace(change, path=ground.root / change.path.relative_to(fixes.top)) for change in changes]
-    results = run_replays(moved, _replay_options(job, ground))
+    moved = [replace(change, path=prepared.root / change.path.relative_to(fixes.top)) for change in changes]
+    results = run_replays(moved, _replay_options(job, prepared))
     for change, result in zip(changes, results, strict=True):
         told = {fix.finding: fix.reason for fix in result.fixes}
         for finding in result.withdrawn:
@@ -190,14 +197,14 @@ def _replayed(job: Job, ground: _Ground, fixes: Fixes) -> Sequence[ReplayResult]
     return results
 
 
-def _replay_options(job: Job, ground: _Ground) -> ReplayOptions:
+def _replay_options(job: Job, prepared: _Prepared) -> ReplayOptions:
     replay = job.repository.replay
-    program = None if replay.command is None else _program(replay, ground.folder)
+    program = None if replay.command is None else _program(replay, prepared.folder)
     suite = () if program is None and (replay.tests or job.plan.tests) else None
     return ReplayOptions(
         on=replay.on if suite is None else SIMULATED,
         timeout=replay.timeout,
-        python=ground.python,
+        python=prepared.python,
         memory=replay.memory,
         seed=replay.seed,
         devices=replay.devices,
@@ -205,8 +212,8 @@ def _replay_options(job: Job, ground: _Ground) -> ReplayOptions:
         program=program,
         suite=suite,
         env=job.repository.replay.env,  # not what hides accelerators: a simulated one is seen all the same
-        cwd=None if program is None and suite is None else ground.folder,
-        confinement=ground.confinement,
+        cwd=None if program is None and suite is None else prepared.folder,
+        confinement=prepared.confinement,
         allowance=_allowance(replay),
     )
 
@@ -220,28 +227,27 @@ def _program(replay: Replay, folder: Path) -> Program:
 
 
 class _Checks:
-    """The project's own commands, before and after the fixes.
+    """The project's own commands, without the fixes and with them.
 
-    One that fails without them says nothing of them, nor does one that fails at times.
+    A command says something of the fixes only if it passes without them, each time.
     """
 
-    def __init__(self, job: Job, ground: _Ground, fixes: Fixes) -> None:
+    def __init__(self, job: Job, prepared: _Prepared, fixes: Fixes, workspace: Workspace) -> None:
         self._job = job
-        self._ground = ground
+        self._prepared = prepared
         self._fixes = fixes
         self._commands = job.repository.checks
+        self._workspace = workspace
         self._notes: list[str] = []
 
     def run(self) -> tuple[tuple[CheckRun, ...], tuple[str, ...]]:
-        """How each command ended, and what the reader has to know. Fixes that break one are dropped."""
-        with _workspace(self._ground.root) as workspace:
-            self._workspace = workspace
-            before = self._results(self._commands, ())
+        """How each command ended, and notes for the report. Fixes that break one are dropped."""
+        before = self._results(self._commands, ())
+        after = self._results(self._commands, self._fixes.parts)
+        broken = self._broken(before, after)
+        if broken:
+            self._drop(broken)
             after = self._results(self._commands, self._fixes.parts)
-            broken = self._broken(before, after)
-            if broken:
-                self._drop(broken)
-                after = self._results(self._commands, self._fixes.parts)
         pairs = zip(self._commands, before, after, strict=True)
         return tuple(_check_run(*pair) for pair in pairs), tuple(self._notes)
 
@@ -257,7 +263,7 @@ class _Checks:
         return steady
 
     def _drop(self, broken: Sequence[str]) -> None:
-        """Drop the fixes that break these commands."""
+        """Drop the fixes that break these commands. They are searched for in a bounded number of runs."""
 
         def holds(parts: Sequence[Part]) -> bool:
             return all(result.passed for result in self._results(broken, parts))
@@ -269,28 +275,28 @@ class _Checks:
         self._fixes.drop(unknown, _UNKNOWN)
 
     def _results(self, commands: Sequence[str], parts: Collection[Part]) -> list[CommandResult]:
-        """Run commands one after the other in a fresh copy of the tree with these parts."""
-        ground, workspace = self._ground, self._workspace
+        """Run commands one after the other in a fresh copy of the tree, with these parts of the fixes."""
+        prepared, workspace = self._prepared, self._workspace
         files = self._fixes.files(parts)
         workspace.fresh({path.relative_to(self._fixes.top): data for path, data in files.items()})
         where = Surroundings(
-            workspace.root / ground.folder.relative_to(ground.root),
+            workspace.root / prepared.folder.relative_to(prepared.root),
             (workspace.root,),
             workspace.temporary,
             environment={**self._path(), **_variables(self._job)},
-            venv=ground.venv,
+            venv=prepared.venv,
             devices=bool(self._job.environment),
         )
         limits = _limits(self._job)
-        return [run_command(command, where, limits, ground.confinement) for command in commands]
+        return [run_command(command, where, limits, prepared.confinement) for command in commands]
 
     def _path(self) -> Mapping[str, str]:
-        """What `python` is for a check: the interpreter of the replay."""
-        ground = self._ground
-        if ground.venv is not None:
+        """The `PATH` that makes `python` the interpreter of the replay. With an active environment it is already."""
+        prepared = self._prepared
+        if prepared.venv is not None:
             return {}
-        known = os.environ if ground.confinement is None else ground.confinement.environment()
-        return {"PATH": f"{Path(ground.python).parent}{os.pathsep}{known.get('PATH', os.defpath)}"}
+        known = os.environ if prepared.confinement is None else prepared.confinement.environment()
+        return {"PATH": f"{Path(prepared.python).parent}{os.pathsep}{known.get('PATH', os.defpath)}"}
 
 
 def _check_run(command: str, before: CommandResult, after: CommandResult) -> CheckRun:

@@ -49,7 +49,7 @@ _THREADS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do the job that standard input tells, and answer the exit code."""
+    """Do the job that standard input tells, and return the exit code."""
     options = _options(arguments)
     answer = os.dup(1)
     os.dup2(2, 1)
@@ -169,7 +169,7 @@ class _Guard:
             signal.signal(number, _interrupt)
 
     def until_the_end_of(self, worker: int) -> int:
-        """Wait for it, and see that nothing of it is left. Answers its wait status."""
+        """Wait for it, and see that nothing of it is left. Returns its wait status."""
         selector = selectors.DefaultSelector()
         selector.register(0, selectors.EVENT_READ)
         selector.register(self._woken, selectors.EVENT_READ)

@@ -250,10 +250,10 @@ def _version_of(value: Any) -> str:
 
 
 def _toml(text: str) -> dict[str, Any]:
-    """The tables of a TOML text; none where it is no TOML."""
+    """The tables of a TOML text; none where it is no TOML, or holds a number of thousands of digits."""
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -1,6 +1,7 @@
 """Keeps the script from writing to the tree that it was copied from, which it may know by an absolute path.
 
-Files that C++ opens are beyond the audit hook; of those, what `torch.save` writes is looked at before.
+Python tells an audit hook of the files that it opens. It does not tell of those that C++ code opens, so `torch.save` is
+replaced by a function that looks at the path first. Of other C++ code, only the sandbox keeps the tree safe.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NO_FOLDER = -1
-_OF_THE_PROCESS = ("/dev/", "/proc/")
-"""Where what is written is no file, or has a name that no other run chooses."""
+_SPECIAL = ("/dev/", "/proc/")
+"""Below these, what a run writes is no file, or has a name that no other run chooses."""
 _PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.chmod": ((0, 2),),
     "os.chown": ((0, 3),),
@@ -30,19 +31,24 @@ _PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.truncate": ((0, None),),
     "os.utime": ((0, 3),),
 }
-"""Audit events that change files: which arguments are paths, and which the descriptors of the folders they start in."""
+"""Audit events that change files: which arguments are paths, and which the descriptors of the folders they start in.
+
+`os.link` changes no source, but through the new name the script could write to the same file.
+"""
+_FOLLOWING = frozenset({"os.chmod", "os.truncate"})
+"""Of these, the events that change what a link leads to. Those of `os.chown` and `os.utime` do not say if they do."""
 
 
 class Guard:
     """Refuses to change anything below the folder `original`, but for what is below `copies`.
 
-    `share` is told, once, of something outside of both that other runs could see: a file that is written, or a port.
+    `report_shared` is called once, with a file that is written outside of both, or a port: other runs could meet it.
     """
 
-    def __init__(self, original: str, copies: str, share: Callable[[str], None]) -> None:
+    def __init__(self, original: str, copies: str, report_shared: Callable[[str], None]) -> None:
         self._original = f"{Path(original).resolve()}{os.sep}"
         self._copies = f"{Path(copies).resolve()}{os.sep}"
-        self._share = share
+        self._report_shared = report_shared
         self._has_shared = False
 
     def install(self) -> None:
@@ -51,54 +57,59 @@ class Guard:
     def follow_torch(self, torch: ModuleType) -> None:
         """An action for `AfterImport` on torch."""
         serialization: Any = torch.serialization
-        torch.save = serialization.save = self._asking(serialization.save)  # type: ignore[attr-defined]
+        torch.save = serialization.save = self._checked(serialization.save)  # type: ignore[attr-defined]
 
-    def refuse(self, path: Any, folder: int = _NO_FOLDER) -> None:
-        """Let `path` pass, which starts in the folder of that descriptor, or else in the working directory.
+    def _check(self, path: Any, folder: int = _NO_FOLDER, *, follows: bool) -> None:
+        """See whether the script may change `path`, which starts in the folder of that descriptor, or the working one.
+
+        `follows` says that a link at the end of the path stays as it is, and what it leads to is changed.
 
         Raises:
             PermissionError: it lies in the original tree.
         """
         if not isinstance(path, (str, bytes, os.PathLike)):
-            return
-        named = _start(folder) / os.fsdecode(path)
-        whole = str(named.parent.resolve() / named.name)
-        if whole.startswith(self._copies):
-            return
-        if whole.startswith(self._original):
-            raise PermissionError(errno.EACCES, "a replay may not write to the original tree", str(named))
-        if not whole.startswith(_OF_THE_PROCESS):
-            self._tell(whole)
+            return  # an open file: it was checked when it was opened
+        given = _start(folder) / os.fsdecode(path)
+        named = str(given.parent.resolve() / given.name)
+        changed = os.path.realpath(named) if follows else named
+        if self._is_original(named) or self._is_original(changed):
+            raise PermissionError(errno.EACCES, "a replay may not write to the original tree", str(given))
+        if not changed.startswith(self._copies) and not named.startswith(_SPECIAL):
+            self._share(changed)
 
-    def _tell(self, what: str) -> None:
+    def _is_original(self, path: str) -> bool:
+        return path.startswith(self._original) and not path.startswith(self._copies)
+
+    def _share(self, what: str) -> None:
         if not self._has_shared:
             self._has_shared = True
-            self._share(what)
+            self._report_shared(what)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             path, _, flags = arguments
             if isinstance(flags, int) and flags & _WRITING:
-                self.refuse(path)
+                self._check(path, follows=True)
         elif event in _PATHS:
             for path, folder in _PATHS[event]:
-                self.refuse(arguments[path], _NO_FOLDER if folder is None else arguments[folder])
+                start = _NO_FOLDER if folder is None else arguments[folder]
+                self._check(arguments[path], start, follows=event in _FOLLOWING)
         elif event == "socket.bind":
             _, address = arguments
             if isinstance(address, tuple) and len(address) > 1 and address[1]:
-                self._tell(f"port {address[1]}")
+                self._share(f"port {address[1]}")
 
-    def _asking(self, save: Callable[..., Any]) -> Callable[..., Any]:
+    def _checked(self, save: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(save)
         def wrapped(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
-            self.refuse(f)
+            self._check(f, follows=True)
             return save(obj, f, *args, **kwargs)
 
         return wrapped
 
 
 def _start(folder: int) -> Path:
-    """The folder that a descriptor is open on, where the system tells."""
+    """The folder that a descriptor is open on; the working directory if there is none, or the system does not say."""
     if folder == _NO_FOLDER:
         return Path()
     try:

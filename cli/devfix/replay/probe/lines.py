@@ -1,4 +1,4 @@
-"""Which of the watched lines run: `sys.monitoring` where there is one, `sys.settrace` before Python 3.12."""
+"""Which of the watched lines run: `sys.monitoring` tells, or before Python 3.12 `sys.settrace`, which is slower."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 Report = Callable[[str, int], None]
 
 TOOL_NAME = "devfix"
+_TOOL_IDS = (4, 3, 2, 1, 0)
+"""The numbers that a tool may take. 0 is meant for debuggers, 1 for coverage and 2 for profilers: they come last."""
 
 
 def _nothing_to_watch() -> None:
@@ -51,12 +53,13 @@ def _holds_wanted(code: CodeType, wanted: dict[str, set[int]]) -> bool:
 if sys.version_info >= (3, 12):
 
     def _monitor(wanted: dict[str, set[int]], report: Report) -> Callable[[], None] | None:
-        """Watch by `sys.monitoring`, and how to begin anew; None where other tools hold all of its places."""
-        tool = next((number for number in (4, 3, 2, 1, 0) if sys.monitoring.get_tool(number) is None), None)
+        """Watch by `sys.monitoring`, and how to begin anew; None where other tools have taken all of its numbers."""
+        tool = next((number for number in _TOOL_IDS if sys.monitoring.get_tool(number) is None), None)
         if tool is None:
             return None
         events = sys.monitoring.events
 
+        # Each event turns itself off once it is told: a watched line costs nothing when it runs again.
         def started(code: CodeType, _offset: int) -> Any:
             if _holds_wanted(code, wanted):
                 sys.monitoring.set_local_events(tool, code, events.LINE)

@@ -1,7 +1,7 @@
 """Processes that the script starts by `spawn` or `forkserver` get the probe too.
 
-Such a child begins by unpickling what `multiprocessing.spawn` prepared for it, before it imports anything of the
-script's. An object in there makes it join this replay.
+Such a child first unpickles a dictionary that `multiprocessing.spawn` prepared for it, and then imports the script. The
+probe adds an object to that dictionary. Unpickling it starts the probe in the child.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+# The child cannot import the probe by name, since it is no installed package: `main.py` can load it from its folder.
 _JOIN = """
 import importlib, pathlib, runpy
 runpy.run_path({main!r})["load_package"](pathlib.Path({folder!r}))
@@ -39,6 +40,7 @@ def invite(spawn: Any, config_file: str) -> None:
     prepare: Any = spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:
+        # The child reads the entries that it knows, and ignores this one after unpickling it.
         return {"_devfix": _Join(config_file), **prepare(name)}
 
     spawn.get_preparation_data = get_preparation_data

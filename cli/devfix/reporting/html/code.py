@@ -125,7 +125,7 @@ def _pieces(text: str) -> list[tuple[Piece, ...]]:
 
 
 def _append(line: list[Piece], kind: str, text: str) -> None:
-    """Put a piece behind the others, or to the last one of its class."""
+    """Add a piece at the end, or to the last piece if that is of the same class."""
     if line and line[-1][0] == kind:
         line[-1] = (kind, line[-1][1] + text)
     else:

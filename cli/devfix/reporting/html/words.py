@@ -1,4 +1,4 @@
-"""Text as the page shows it."""
+"""Text as a page shows it: in one line, without characters that hide or turn what stands around them."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from devfix.reporting.terminal import one_line
 
 
 def shown(value: Any) -> Any:
-    """What the template is given: of text, one line in which every character shows."""
+    """What a template writes for a value. `Markup` is a `str` too, but devfix made it, and it stays as it is."""
     return one_line(value) if type(value) is str else value
 
 
 def ticked(text: str) -> Markup:
-    """Text in which what stands between backquotes is code."""
+    """Text in which what stands between backquotes becomes code; where one has no partner, all stay as they are."""
     parts = one_line(text).split("`")
     if len(parts) % 2 == 0:
         return escape(one_line(text))
@@ -23,5 +23,5 @@ def ticked(text: str) -> Markup:
 
 
 def path(text: str) -> Markup:
-    """A path, which a line may end in behind a folder."""
+    """A path that the browser may break after each slash."""
     return Markup("/<wbr>").join(one_line(text).split("/"))

@@ -38,7 +38,7 @@ class ReviewApp(App[Plan]):
 
     def on_mount(self) -> None:
         self.push_screen(MainScreen(self.session, self.replay, self._notice))
-        kept = self.session.memory.load() if self._asks_to_resume else ()
+        kept = self.session.saved_review.load() if self._asks_to_resume else ()
         if kept:
             text = f"An interrupted review of these paths has {len(kept)} decisions."
             answers = [("r", "go on with it"), ("n", "begin anew, and drop them"), ("q", "quit")]
@@ -53,7 +53,7 @@ class ReviewApp(App[Plan]):
         if answer == "q":
             self.exit(None)
         elif answer == "r":
-            lost = self.session.resume(self.session.memory.load())
+            lost = self.session.resume(self.session.saved_review.load())
             self.main.refill()
             if lost:
                 self.main.say("; ".join(messages.lost_lines(lost)))

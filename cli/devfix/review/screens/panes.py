@@ -61,7 +61,7 @@ class ChangePane(Pane):
         self._two_columns = not self._is_wide
 
     def show(self, item: Item | None) -> bool:
-        """Draw the change anew where that is needed. Answers whether it is of another finding than before."""
+        """Draw the change anew where that is needed. Returns whether it is of another finding than before."""
         if item is None or self._width <= 0:
             self.text.update("Nothing is shown." if item is None else "")
             self._shown = None

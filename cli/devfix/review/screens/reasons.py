@@ -1,4 +1,4 @@
-"""Why a finding is one: its message, what the fix does and how safe it is, the verdict of a replay, the trail."""
+"""The text below the code of a finding: its message, the fix and how safe that is, a verdict, and the trail."""
 
 from collections.abc import Iterator
 
@@ -10,19 +10,19 @@ from devfix.review.screens.code import harmless, snippet
 from devfix.review.session import Judged
 from textual.content import Content
 
-_SAFETY = {
+_SAFETY_STYLE = {
     "safe": "$text-success",
     "unsafe": "bold $text-warning",
     "suggestion": "$text-warning",
     "advice": "$text-accent",
 }
-_MEANING = {
+_SAFETY_MEANS = {
     "safe": "cannot change a program that works",
     "unsafe": "a choice, or a visible effect",
     "suggestion": "several weak links lead to it",
     "advice": "nothing to apply: repair it by hand, or ignore it",
 }
-_VERDICT = {"confirmed": "bold $text-success", "harmless": "$text-success", "refuted": "bold $text-error"}
+_VERDICT_STYLE = {"confirmed": "bold $text-success", "harmless": "$text-success", "refuted": "bold $text-error"}
 _DECIDED = {
     Decision.ACCEPTED: "accepted",
     Decision.REFUSED: "refused",
@@ -32,7 +32,7 @@ _DECIDED = {
 
 
 def reasons(item: Item, decision: Decision | None, judged: Judged | None, is_stale: bool) -> Content:
-    """All that is known of a finding, for people. `is_stale` says that the verdict is of other fixes together."""
+    """All that is known of a finding. `is_stale`: the replay ran with other fixes than those that are accepted now."""
     return Content("\n").join(_lines(item, decision, judged, is_stale))
 
 
@@ -43,7 +43,7 @@ def _lines(item: Item, decision: Decision | None, judged: Judged | None, is_stal
     what = "fix" if item.safety != "advice" else "advice"
     yield Content.assemble((f"{what}: ", "$text-success"), harmless(item.remedy))
     sure = f"; confidence {problem.confidence:.2f}" if problem.confidence < 1 else ""
-    yield Content.assemble((item.safety, _SAFETY[item.safety]), (f": {_MEANING[item.safety]}{sure}", "dim"))
+    yield Content.assemble((item.safety, _SAFETY_STYLE[item.safety]), (f": {_SAFETY_MEANS[item.safety]}{sure}", "dim"))
     if item.document.obstacle is not None:
         yield Content.styled(f"not written: {item.document.obstacle}", "$text-warning")
     if judged is not None:
@@ -57,12 +57,12 @@ def _lines(item: Item, decision: Decision | None, judged: Judged | None, is_stal
 def _verdict(judged: Judged, is_stale: bool) -> Content:
     told = " ".join(harmless(line) for line in judged.lines)
     stale = " (with other fixes than are accepted now)" if is_stale else ""
-    style = _VERDICT.get(judged.kind, "$text-warning")
+    style = _VERDICT_STYLE.get(judged.kind, "$text-warning")
     return Content.assemble("replay ", (judged.words, style), f"{stale}: {told}" if told else stale)
 
 
 def _stop(item: Item, note: Note) -> Iterator[Content]:
-    """Where a value went, and the line of code there; of other files only where."""
+    """One stop of the trail, and its line of code if that is in the reviewed file: other files are not read here."""
     if note.path is not None:
         where = f"{harmless(label_of(note.path))}:{note.span.line}"
         yield Content.assemble((where, "$text-accent"), f"  {harmless(note.text)}")

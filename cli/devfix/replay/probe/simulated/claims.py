@@ -1,4 +1,4 @@
-"""Where a tensor claims to live, and since when.
+"""Where a tensor claims to live, and what put it there.
 
 Values are computed on the CPU. The claim is an attribute of the tensor's `UntypedStorage`: views, `.data`, `detach()`,
 `Parameter` and in-place operations share the storage and so the claim. A result shares the claim *object* of the
@@ -17,12 +17,15 @@ import torch
 
 ATTRIBUTE = "_devfix_claim"
 PINNED = "_devfix_pinned"
+"""Attributes of an `UntypedStorage`."""
 
+# The real functions: the script, and the simulation itself, see others under these names.
 _functorch = torch._C._functorch
 _storage_of = torch.Tensor.untyped_storage
 _device_of = torch._C.TensorBase.device.__get__
 _is_meta: Any = torch._C.TensorBase.is_meta.__get__  # type: ignore[attr-defined]
 _PLACES: dict[tuple[str, int], torch.device] = {}
+"""By type and index, which is -1 for none."""
 
 
 def interned(place: torch.device) -> torch.device:

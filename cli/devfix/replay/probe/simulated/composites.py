@@ -1,6 +1,7 @@
-"""Device checks that torch makes above its kernels, in functions that are taken apart before a dispatch mode sees them.
+"""Device checks in composite functions (`CompositeImplicitAutograd`), made again for the places that tensors claim.
 
-On the host they compare places that are really alike. The sources are below `aten/src/ATen/native`.
+A dispatch mode does not see these functions, only the operators that they call. Their own checks pass, since all values
+are really on the host. The checks here repeat them in torch's words; the sources are below `aten/src/ATen/native`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _Check = Callable[..., None]
 
 
 def install(simulation: Simulation, _mode: ClaimMode) -> None:
-    """Patch the functions and the methods of that name."""
+    """Put each check before the functions of its name, and before the methods that do not call those functions."""
     for name, check in _CHECKS.items():
         around = _checked(simulation, check)
         for owner in (torch, torch.linalg):
@@ -77,7 +78,7 @@ def _istft(simulation: Simulation, tensor: Any, *args: Any, **kwargs: Any) -> No
 
 
 def _want_window_beside(simulation: Simulation, name: str, tensor: Any, args: Any, kwargs: Any) -> None:
-    # In torch/functional.py the window is the fifth argument.
+    # torch.stft(input, n_fft, hop_length, win_length, window): `args` are those behind the input.
     window = kwargs.get("window", args[3] if len(args) > 3 else None)
     if apart(tensor, window):
         text = (
@@ -156,6 +157,7 @@ def _gradient(simulation: Simulation, tensor: Any, *, spacing: Any = None, **_kw
 def _histogram(simulation: Simulation, tensor: Any, *_args: Any, **_kwargs: Any) -> None:
     """`native_functions.yaml` has kernels of `histogram` and `histogramdd` for the host alone."""
     if simulation.is_device(place_of(tensor)):
+        # Not `refuse`, which raises torch's own error: this says that the simulation does not know what would happen.
         raise simulation.refuse("torch.histogram and torch.histogramdd, for which CUDA has no kernel")
 
 

@@ -1,4 +1,4 @@
-"""`torch.device` itself, where it is given an ordinal alone: torch would ask for an accelerator that is not there."""
+"""`torch.device(1)`: torch would ask which accelerator the machine has, and fail, since there is none."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from .mode import ClaimMode
 from .state import Simulation
 
 _Device: Any = torch.device
+"""The real class. All devices are its instances; nothing but the call by a number is simulated."""
 
 
 class _LooksLikeDevice(type):
-    """The class of what stands for `torch.device`: it makes, knows and equals the real one."""
+    """The metaclass of the class that replaces `torch.device`, which cannot be derived from.
+
+    Scripts use `torch.device` as a class: they call it, compare with it, and ask `isinstance`. All of it must give what
+    the real class gives, also where a library has kept that from before it was replaced.
+    """
 
     kind: str
+    """The type of the simulated devices, such as `cuda`."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], int):
