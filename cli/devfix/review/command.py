@@ -1,6 +1,5 @@
 """`devfix review`: which front end it has, and how it ends."""
 
-import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -44,9 +43,7 @@ def review(ask: Ask, mode: Mode) -> int:
         return _nothing(session)
     is_plain = mode.plain or plain.is_due(sys.stdout.isatty())
     told = _resume(session, mode, asks_later=not is_plain)
-    with contextlib.closing(session):
-        plan = _by_prompt(session, mode, told) if is_plain else _on_screen(session, mode, told)
-    return _end(session, plan)
+    return _end(session, _by_prompt(session, mode, told) if is_plain else _on_screen(session, mode, told))
 
 
 def _nothing(session: Session) -> int:

@@ -1,6 +1,5 @@
 """A review from the findings to what is written: what both the full screen and the plain prompt work on."""
 
-import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -101,18 +100,12 @@ class Session:
         self.verdicts: dict[int, Judged] = {}
         self.trouble: str | None = None
         self._make: Make | None = None
-        self._is_warm = False
-        self._kept = contextlib.ExitStack()
         self._combined: dict[str, tuple[Wish, Combined | Failed]] = {}
 
     @property
     def errors(self) -> list[Failed]:
         """The files that could not be handled."""
         return [*self.outcome.found.errors, *self.failed]
-
-    def close(self) -> None:
-        """Let go of what replays kept for the next one."""
-        self._kept.close()
 
     # Decisions
 
@@ -239,14 +232,12 @@ class Session:
         changes = as_changes([one.rewritten for one in plan.files if one.rewritten is not None], choices)
         if not changes:
             raise UsageError("nothing to replay: no fix is accepted")
-        if not self._is_warm:
-            self._is_warm = True
-            self._kept.enter_context(runs_to_come())
-        try:
-            backend = choose_backend(options)
-        except BackendError as error:
-            raise UsageError(str(error)) from error
-        results = replay_on(backend, changes, options, tell)
+        with runs_to_come():
+            try:
+                backend = choose_backend(options)
+            except BackendError as error:
+                raise UsageError(str(error)) from error
+            results = replay_on(backend, changes, options, tell)
         together = frozenset(item.number for item in accepted)
         numbers = {(item.path, *_key(item.problem)): item.number for item in accepted}
         for result in results:
