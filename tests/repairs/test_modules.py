@@ -132,3 +132,28 @@ LEFT = {
 @pytest.mark.parametrize("program", LEFT.values(), ids=LEFT.keys())
 def test_what_is_left(repairs, program: str) -> None:
     assert repairs.added(program, Safety.UNSAFE) == []
+
+
+RESTORED = """
+    from zoo import place
+    def build({given}, path):
+        model = nn.Linear(3, 3)
+        if {test}:
+            device = torch.device(place())
+            model.load_state_dict(torch.load(path, map_location=device))
+        {behind}
+        return model
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "test", "behind", "moved"),
+    [
+        ("restore", "restore", "pass", False),
+        ("restore", "restore", "model.eval()", False),
+        ("device", "device is None", "x = torch.zeros(3, 3).to(device)\n        model(x)", True),
+    ],
+)
+def test_a_device_is_bound_on_every_path_to_the_move(repairs, given: str, test: str, behind: str, moved: bool) -> None:
+    added = repairs.added(RESTORED.format(given=given, test=test, behind=behind))
+    assert any(".to(device)" in line for line in added) is moved

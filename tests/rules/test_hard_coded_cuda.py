@@ -1392,3 +1392,19 @@ def test_what_is_moved_is_no_place_to_go(rule) -> None:
         "    return ys.cuda()\n"
     )
     assert "return ys.to(x.device)" in rule.fixed(program)
+
+
+def test_a_module_does_not_follow_itself(rule) -> None:
+    program = HEAD + (
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.conv = nn.Conv2d(3, 3, 3)\n"
+        "        self.more = nn.Sequential(nn.Conv2d(3, 3, 3))\n"
+        "    def reset(self):\n"
+        "        self.conv.apply(print)\n"
+        "        self.cuda()\n"
+        "    def forward(self, x):\n"
+        "        return self.more(self.conv(x))\n"
+    )
+    assert all("self.to(" not in str(one.fix) and "parameters()" not in str(one.fix) for one in rule.findings(program))

@@ -159,7 +159,7 @@ class Followings:
                 yield Followed(f"next({text}.parameters()).device", Safety.UNSAFE, node)
         for suffix in suffixes(self._undone, conflict, point):
             device, base = suffix.device, (suffix.device or "").removesuffix(".device")
-            if device is None or suffix.test is not None or base in own:
+            if device is None or suffix.test is not None or own & {base, _parameters_owner(base)}:
                 continue
             bound = point.environment.get(base) if base != device else None
             follows = suffix.follows or (bound is not None and _is_input(self._undone, bound))
@@ -198,6 +198,11 @@ def _moved_text(here: Node) -> set[str]:
         case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() | ast.Subscript() as moved)):
             return {ast.unparse(moved)}
     return set()
+
+
+def _parameters_owner(text: str) -> str:
+    """`self` of `next(self.parameters())`"""
+    return text.removeprefix("next(").removesuffix(".parameters())")
 
 
 def _sources(here: Node) -> set[Node]:

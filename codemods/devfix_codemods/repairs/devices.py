@@ -37,12 +37,20 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
     """The ways to write the move at `point`, the best first; those that may fail without an accelerator last."""
     doubtful: list[Suffix] = []
     for one in _suffixes(analysis, conflict, point):
+        if not _is_bound(one, point):
+            continue
         written = conditional(analysis, conflict, point, one)
         if written is not None and written[1]:
             doubtful.append(written[0])
         elif written is not None:
             yield overlapping(analysis, conflict, written[0])
     yield from (overlapping(analysis, conflict, one) for one in doubtful)
+
+
+def _is_bound(suffix: Suffix, point: Point) -> bool:
+    """Whether the device has its name on every path to a point: `if restore: device = pick()` gives it none behind."""
+    node = point.environment.get((suffix.device or "").partition(".")[0])
+    return node is None or suffix.test is not None or node.guard <= point.guard
 
 
 def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
