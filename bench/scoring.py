@@ -77,10 +77,10 @@ class Outcome:
     found: bool
     noisy: str
     extra: int
-    near: bool = False
     noise: tuple[str, ...] = ()
     code: str = ""
     confidence: float = 0.0
+    near: bool = False
     before: tuple[Found, ...] = field(default=(), repr=False)
     after: tuple[Found, ...] = field(default=(), repr=False)
     place: tuple[int, ...] = ()
