@@ -161,7 +161,20 @@ PLACES = {
             for x in loader:
                 net(x)
         """,
-        "    net = nn.DataParallel(net).cuda()\n",
+        '    net = nn.DataParallel(net).to("cuda" if torch.cuda.is_available() else "cpu")\n',
+    ),
+    "a module, in a wrapper that is made where there are cards": (
+        """
+        from nets import Net
+        def main(loader):
+            if torch.cuda.is_available():
+                net = Net()
+                net.load_state_dict(torch.load("net.pt"))
+                net = nn.DataParallel(net)
+                for x in loader:
+                    net(x)
+        """,
+        "        net = nn.DataParallel(net).cuda()\n",
     ),
     "an attribute, in the display": (
         """

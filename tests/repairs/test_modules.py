@@ -37,7 +37,7 @@ PLACES = {
             net.load_state_dict(torch.load(path))
             return torch.optim.SGD(net.parameters())
         """,
-        "nn.DataParallel(net).cuda()",
+        'nn.DataParallel(net).to("cuda" if torch.cuda.is_available() else "cpu")',
     ),
     "as parts of batches are, which are filled with moved values": (
         """

@@ -8,7 +8,8 @@ from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpre
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.source import Source
 
-DECLARATION = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+CUDA_OR_HOST = '"cuda" if torch.cuda.is_available() else "cpu"'
+DECLARATION = f"device = torch.device({CUDA_OR_HOST})"
 ACCELERATOR_DECLARATION = (
     'device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")'
 )
@@ -16,7 +17,7 @@ ACCELERATOR_SINCE = (2, 6)
 """The first torch with `torch.accelerator`. There `current_accelerator()` raises where none is available; later it
 answers None, or the accelerator that torch was built for, so it has to be asked behind `is_available()`."""
 
-_CHOICE = "'cuda' if torch.cuda.is_available() else 'cpu'"
+_CHOICE = CUDA_OR_HOST.replace('"', "'")
 _CHOICES = frozenset({_CHOICE, f"torch.device({_CHOICE})"})
 """What the declaration says, as `ast.unparse` writes it."""
 _WAITS = re.compile(r"\btorch\.cuda\.(?:synchronize|max_memory_\w+|memory_\w+|reset_\w*stats|get_device_\w+)\(")

@@ -22,7 +22,7 @@ from devfix_codemods.repairs.conditions import (
     test_around,
     way_to,
 )
-from devfix_codemods.repairs.declared_devices import for_choice
+from devfix_codemods.repairs.declared_devices import CUDA_OR_HOST, for_choice
 from devfix_codemods.repairs.named_devices import named
 from devfix_codemods.repairs.nearby_modules import of_called
 from devfix_codemods.repairs.nearby_tensors import of_tensors
@@ -66,8 +66,7 @@ def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     yield from of_tensors(analysis, conflict, point)
     yield from named(analysis, conflict, point)
     if conflict.end.links == ("collective",):
-        text = '"cuda" if torch.cuda.is_available() else "cpu"'
-        yield Suffix(f".to({text})", text)
+        yield Suffix(f".to({CUDA_OR_HOST})", CUDA_OR_HOST)
     yield from _as_chosen(analysis, conflict, point)
     yield from _of_given(analysis, conflict, point)
     if conflict.end.place.where is Where.DEVICE:

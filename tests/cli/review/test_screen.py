@@ -62,7 +62,7 @@ def test_leaving_the_last_look_goes_back_to_the_review(three: Path) -> None:
     for key in ("escape", "n", "q"):
         plan = driven("y", "w", sees("w: write 1 fix in 1 file"), key, decided("y...."), sees("undecided"), "q")
         assert plan is None
-        session_of().saved.save([])
+        session_of().saved_review.save([])
 
 
 def test_unsafe_fixes_are_taken_along_only_by_unsafe_ones(three: Path) -> None:

@@ -50,7 +50,7 @@ class ClaimMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kind = self._kinds.get(id(func)) or self._kind(func)
         if kind is _VIEW:
             view = func(*args, **kwargs) if kwargs else func(*args)
-            if args and args[0].layout is not _strided:
+            if args and isinstance(args[0], torch.Tensor) and args[0].layout is not _strided:
                 _claim_like(view, args[0])
             return view
         if kind is _DRAW and self._simulation.generators:
