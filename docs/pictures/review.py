@@ -41,7 +41,7 @@ def picture(keys: Sequence[str], size: tuple[int, int]) -> str:
         try:
             return asyncio.run(_drawn(session, keys, size))
         finally:
-            session.memory.save([])
+            session.saved_review.save([])
 
 
 async def _drawn(session: Session, keys: Sequence[str], size: tuple[int, int]) -> str:
