@@ -27,13 +27,14 @@ from devfix_codemods.source import Source
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 KEYS = {"rule": str, "unsafe": bool, "error": str, "line": int, "seconds": int, "source": str}
-OPTIONAL_KEYS = {"cpu_fails": bool, "needs": str, "warning": str, "autocast": str, "on": str}
+OPTIONAL_KEYS = {"cpu_fails": bool, "needs": str, "warning": str, "autocast": str, "on": str, "notebook": dict}
 """`cpu_fails`: the program fails without an accelerator too. `needs`: packages without which it cannot run.
 
 `on = "cpu"`: the bug shows only where there is no accelerator; with one, the program runs before and after.
 
 A program that runs in spite of its bug, with no `error`, says how the bug shows at its line: by a `warning` of torch,
-or by what `autocast` is given there, which releases before 2.4 refuse.
+or by what `autocast` is given there, which releases before 2.4 refuse. `notebook`: the cell and line of the error where
+the program is run as a notebook.
 """
 
 

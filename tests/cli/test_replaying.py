@@ -197,7 +197,7 @@ def _runs(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["replay"], "SCRIPT"),
+        (["replay"], "name a script; --tests runs the tests"),
         (["replay", "run.py", "--on", "abacus"], "--on"),
         (["replay", "run.py", "--on", "npu"], "torch sees no npu device here"),
         (["replay", "run.py", "--python", "/no/python"], "/no/python could not be started"),

@@ -172,6 +172,9 @@ def test_every_device_error_of_the_probe_has_a_class(pattern: str) -> None:
         r"(?:device type for generator|generator device)": "generator device",
         r"(?:is )?": "is ",
         ".*": " ",
+        r"(?:with device type|located on device)": "with device type",
+        r"(?:be on|have)": "be on",
+        "tensors? ": "tensors ",
     }
     text = pattern
     for part, word in plain.items():

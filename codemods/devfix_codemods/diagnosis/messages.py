@@ -67,6 +67,12 @@ _CLASSES = (
         "pass `lengths.cpu()`, and do not move the lengths with the rest of the batch",
     ),
     _Class(
+        Category.OTHER,
+        (r"tensor_split expected \w+ to be on cpu",),
+        "`tensor_split` reads where to split on the host, but got that on a device.",
+        "pass the indices or sections as `.cpu()`, or as numbers",
+    ),
+    _Class(
         Category.INDEX,
         (r"indices should be (?:either )?on", r"expected self and mask to be on the same device"),
         "A tensor on the host is indexed by a mask or index on a device. The reverse is legal.",
@@ -101,7 +107,10 @@ _CLASSES = (
     ),
     _Class(
         Category.GRADIENT,
-        (r"assigned grad has data located on a different device",),
+        (
+            r"assigned grad has data located on a different device",
+            r"attempting to assign a gradient (?:with device type|located on device)",
+        ),
         "A gradient was assigned to a tensor that is on another device.",
         "assign `grad.to(parameter.device)`",
     ),
@@ -194,6 +203,10 @@ _CLASSES = (
             r"[Ss]calar tensor (?:is )?expected to be on \S+ but is on",
             r"masked_fill_: Expected inputs to be on same device",
             r"Expected query, key, and value to have the same device type",
+            r"Expected \w+\.get_device\(\) == \w+\.get_device\(\) to be true",
+            r"Expected tensor to have \w+ Device, but got tensor with \w+ Device",
+            r"expected input and grid to be on same device",
+            r"tensors? to (?:be on|have) the same device",
         ),
         "An operation got tensors that are on different devices.",
         _MOVE,
