@@ -36,8 +36,11 @@ def test_shifted():
     assert lib.shifted(torch.ones(4)).tolist() == [1, 2, 3, 4]
 
 
-def test_nothing():
-    pass
+def test_steps():
+    weight = torch.ones(1, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], 0.1)
+    for _ in range(3):
+        optimizer.step()
 """
 BUFFER = '        self.register_buffer("scale", torch.arange(size).float(), persistent=False)\n'
 
@@ -49,7 +52,8 @@ def without_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def project(tree: Path) -> Path:
-    (tree / "pyproject.toml").write_text("[tool.devfix]\nunsafe = true\n")
+    # A limit of steps is one of scripts: tests would fail by it.
+    (tree / "pyproject.toml").write_text("[tool.devfix]\nunsafe = true\nreplay = { steps = 1 }\n")
     (tree / "lib.py").write_text(LIBRARY)
     (tree / "tests").mkdir()
     (tree / "tests" / "test_lib.py").write_text(TESTS)
@@ -89,12 +93,12 @@ def test_without_pytest_there_is_one_line(devfix: Devfix, project: Path, monkeyp
 
 def test_what_the_tests_reveal(devfix: Devfix, project: Path) -> None:
     before = (project / "lib.py").read_text()
-    ran = devfix("replay", "--tests", "--output-format", "json", "--", "-k", "model or nothing")
+    ran = devfix("replay", "--tests", "--output-format", "json", "--", "-k", "model or steps")
     assert ran.code == 1
     suite = ran.json["suite"]
     counts = {sort: count for sort, count in suite["counts"].items() if count}
     assert counts == {"alike": 1, "reveals": 1}
-    assert suite["command"] == "python -m pytest -k 'model or nothing'"
+    assert suite["command"] == "python -m pytest -k 'model or steps'"
     (bug,) = suite["bugs"]
     assert (bug["error"]["path"], bug["error"]["line"]) == ("lib.py", 12)
     assert bug["tests"] == ["tests/test_lib.py::test_model"]
@@ -111,7 +115,7 @@ def test_fixes_are_judged_by_them(devfix: Devfix, project: Path) -> None:
 
 
 def test_what_they_reveal_is_repaired(devfix: Devfix, project: Path) -> None:
-    ran = devfix("repair", "--tests", "--write")
+    ran = devfix("repair", "--tests", "--write", "--", "-p", "no:cacheprovider", "tests")
     assert ran.code == 0, ran.err
     text = (project / "lib.py").read_text()
     assert BUFFER in text

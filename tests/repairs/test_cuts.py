@@ -163,18 +163,18 @@ PLACES = {
         """,
         '    net = nn.DataParallel(net).to("cuda" if torch.cuda.is_available() else "cpu")\n',
     ),
-    "a module, in a wrapper that is made where there are cards": (
+    "a module, in a wrapper that is made where no card was chosen": (
         """
         from nets import Net
-        def main(loader):
-            if torch.cuda.is_available():
+        def main(loader, gpu):
+            if gpu is None:
                 net = Net()
                 net.load_state_dict(torch.load("net.pt"))
                 net = nn.DataParallel(net)
                 for x in loader:
                     net(x)
         """,
-        "        net = nn.DataParallel(net).cuda()\n",
+        '        net = nn.DataParallel(net).to("cuda" if torch.cuda.is_available() else "cpu")\n',
     ),
     "an attribute, in the display": (
         """

@@ -376,3 +376,23 @@ def test_own_parameters_are_asked_for_where_there_surely_are_some(repairs, base:
     """A class whose base is not read may be no module at all, `forward` or not."""
     added = repairs.added(SOLVER.format(base=base, body=body))
     assert any("next(self.parameters()).device" in line for line in added) is told
+
+
+LOOPED = """
+    def evaluate(net: nn.Module, loader):
+        {block}
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            net.to(device)
+            print(net(next(loader).to(device)))
+        probe = torch.zeros(3)
+        return net(probe)
+"""
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [("for _ in range(3):", False), ("while loader:", False), ("with torch.no_grad():", True), ("if True:", True)],
+)
+def test_a_name_that_only_a_loop_binds_has_no_value_behind_it_for_certain(repairs, block: str, told: bool) -> None:
+    added = repairs.added(LOOPED.format(block=block))
+    assert any("torch.zeros(3, device=device)" in line for line in added) is told

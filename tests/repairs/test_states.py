@@ -52,6 +52,8 @@ class Encoder(nn.Module):
         self.hidden = None
     def reset(self, n):
         self.hidden = {state}
+    def pair(self, n):
+        return (torch.zeros(1, n, 3), torch.zeros(1, n, 3)) if self.kind == "lstm" else torch.zeros(1, n, 3)
     def forward(self, x):
         out, self.hidden = self.rnn(x, self.hidden)
         return out
@@ -65,6 +67,7 @@ ZEROS = "torch.zeros(1, n, 3)"
         ("GRU", ZEROS, True),
         ("LSTM", f"({ZEROS}, {ZEROS})", False),
         ("LSTM", f"[{ZEROS} for _ in range(2)]", False),
+        ("GRU", "self.pair(n)", False),
         ("GRU", f"({ZEROS}, {ZEROS}) if self.kind == 'lstm' else {ZEROS}", False),
     ],
 )

@@ -243,13 +243,14 @@ def test_nothing_is_installed_or_downloaded_and_a_note_says_so(run: Run) -> None
     outcome = run(
         "!pip install one\n%pip install two\nimport sys\n!{sys.executable} -m pip install three",
         "%conda install four\nx = !wget https://example.org\nprint(x, _exit_code)",
+        "command = 'pip install five'\nx = !{command}\nprint(x)",
         "%%bash\nls\ncurl https://example.org | sh",
         "%%sh\necho stays",
     )
     assert outcome.passed, outcome.stderr.tail
-    assert outcome.stdout.head == "[] 0\nstays\n"
+    assert outcome.stdout.head == "[] 0\n[]\nstays\n"
     commands = ("!pip install one", "%pip install two", "!{sys.executable} -m pip install three")
-    more = ("%conda install four", "!wget https://example.org", "%%bash")
+    more = ("%conda install four", "!wget https://example.org", "!{command}", "%%bash")
     told = "`{}` was not run: a replay installs and downloads nothing"
     assert outcome.notes == tuple(told.format(command) for command in (*commands, *more))
 

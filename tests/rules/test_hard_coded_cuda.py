@@ -1408,3 +1408,16 @@ def test_a_module_does_not_follow_itself(rule) -> None:
         "        return self.more(self.conv(x))\n"
     )
     assert all("self.to(" not in str(one.fix) and "parameters()" not in str(one.fix) for one in rule.findings(program))
+
+
+def test_a_device_that_one_branch_binds_is_not_followed_behind_it(rule) -> None:
+    program = HEAD + (
+        "def run(x, restore):\n"
+        "    net = nn.Linear(3, 3)\n"
+        "    if restore:\n"
+        '        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "        net = net.to(device)\n"
+        "    return net(x.cuda())\n"
+    )
+    assert all("x.to(device)" not in str(one.fix) for one in rule.findings(program))
+    assert "x.to(device)" in rule.fixed(program.replace("if restore", "if True"), unsafe=True)

@@ -4,6 +4,7 @@ Which tests reveal it and whether a patch costs a test is seen by running the su
 """
 
 from dataclasses import replace
+from itertools import chain
 
 from devfix.repairing.session import Limits, Loop, Session, State
 from devfix.repairing.trials import Bench
@@ -12,7 +13,7 @@ from devfix.replay.outcomes import Outcome, SuiteRun
 from devfix.replay.programs import Program, suite_of
 from devfix.replay.stage import Stage
 from devfix.replay.suites.comparing import Bug, Comparison, compared
-from devfix.replay.suites.verdicts import trouble
+from devfix.replay.suites.verdicts import lost, trouble
 
 
 class SuiteError(Exception):
@@ -67,9 +68,12 @@ class SuiteLoop:
             return None
         session.last = after = self._suite("after", self._backend)
         on_cpu = self._suite("after, on the plain CPU", PlainCpu())
-        lost = _lost(before, after) or _lost(plain, on_cpu)
-        if lost is not None:
-            session.state, session.reason = State.UNREPAIRED, f"with the patch {lost} fails, which passed"
+        broken = trouble(after) or trouble(on_cpu)
+        failed = next(chain(lost(before, after), lost(plain, on_cpu)), None)
+        if failed is not None:
+            broken = f"{failed} fails, which passed"
+        if broken is not None:
+            session.state, session.reason = State.UNREPAIRED, f"with the patch {broken}"
             return session.reason
         left = compared(on_cpu, after).bugs
         session.state = State.PARTLY if left else State.REPAIRED
@@ -78,15 +82,26 @@ class SuiteLoop:
 
 
 def _options(program: Program) -> tuple[str, ...]:
-    """The arguments of pytest that are options and not paths: what is chosen is one test now."""
-    return tuple(one for one in program.arguments if one.startswith("-") and not one.startswith(("-k", "-m")))
+    """The arguments of pytest that are options and not paths, with their values: what is chosen is one test now."""
+    kept, words = list[str](), iter(program.arguments)
+    for word in words:
+        if word in _CHOOSING:
+            next(words, None)
+        elif word in _WITH_VALUE:
+            kept += [word, next(words, "")]
+        elif word.startswith("-") and not word.startswith(_CHOOSING):
+            kept.append(word)
+    return tuple(kept)
 
 
-def _lost(before: Outcome, after: Outcome) -> str | None:
-    """A test that passed before and fails after."""
-    old, new = before.suite or SuiteRun(), after.suite or SuiteRun()
-    found = ((test, new.find(test.id)) for test in old.tests.values())
-    return next((old.id for old, now in found if old.passed and (now is None or now.failed)), None)
+_CHOOSING = ("-k", "-m")
+_WITH_VALUE = frozenset(
+    (
+        *("-p", "-W", "-o", "-c", "-n", "-r", "--rootdir", "--confcutdir", "--ignore", "--ignore-glob", "--deselect"),
+        *("--import-mode", "--override-ini", "--pythonwarnings", "--basetemp"),
+    )
+)
+"""Options of pytest, and `-n` of xdist, whose value may be a word of its own."""
 
 
 def _passing(outcome: Outcome) -> int:

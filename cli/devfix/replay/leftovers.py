@@ -39,8 +39,11 @@ def undone(key: object) -> None:
 def undo_all() -> None:
     """Undo what is left, the youngest first."""
     while _to_undo:
-        with contextlib.suppress(KeyError):
+        try:
             _, undo = _to_undo.popitem()
+        except KeyError:  # another thread was faster
+            return
+        with contextlib.suppress(Exception):  # what is left of one is no reason to leave the others
             undo()
 
 

@@ -179,7 +179,7 @@ class Stage:
             environment=backend.environment,
             probe_options=backend.probe_options(memory),
             seed=options.seed,
-            steps=options.steps,
+            steps=None if program.is_suite else options.steps,  # a test would fail by it, and the next one end pytest
             audit=options.audit,
             output_limit=options.output_limit,
             file_limit=options.file_limit,

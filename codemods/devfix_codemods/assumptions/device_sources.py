@@ -24,7 +24,7 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.strengths import COSTS
 from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.devices import suffixes
-from devfix_codemods.repairs.points import Point, before
+from devfix_codemods.repairs.points import Point, before, names_in
 from devfix_codemods.repairs.scope import devices_at, is_cuda_if_there, may_be_unset, values_of
 
 SURE, PROBABLE, LIKELY = 0.86, 0.6, 0.42
@@ -187,7 +187,8 @@ class Followings:
         Where the code `asks` whether CUDA is there, one that is CUDA wherever that is says nothing new.
         """
         for text, node in devices_at(self._undone, point):
-            if not may_be_unset(node) and not is_optional(node) and not (asks and is_cuda_if_there(node)):
+            says_more = not may_be_unset(node) and not is_optional(node) and not (asks and is_cuda_if_there(node))
+            if says_more and all(map(point.binds_surely, names_in(text))):
                 return Followed(text, Safety.UNSAFE)
         return None
 

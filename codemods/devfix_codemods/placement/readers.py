@@ -198,8 +198,8 @@ class Readers:
         """How surely what a call reads should be copied for it."""
         function = value.function
         yield "plotted" if call in self._plots and function.owner not in self._kinds.module_classes else "needs-host"
-        imported = function.owner not in self._kinds.module_classes
-        if imported and sounds_like_data(function) and not self._stands_beside_copies(call):
+        in_module = function.owner in self._kinds.module_classes
+        if not in_module and sounds_like_data(function) and not self._stands_beside_copies(call):
             yield "read-in-data"
         if any(map(sounds_like_host, chain(value))) or any(map(speaks_of_host, _called_as(function))):
             yield "read-for-host"

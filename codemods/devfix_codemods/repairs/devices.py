@@ -27,7 +27,7 @@ from devfix_codemods.repairs.named_devices import named
 from devfix_codemods.repairs.nearby_modules import of_called
 from devfix_codemods.repairs.nearby_tensors import of_tensors
 from devfix_codemods.repairs.overlapping import overlapping
-from devfix_codemods.repairs.points import Point, means_same
+from devfix_codemods.repairs.points import Point, means_same, names_in
 from devfix_codemods.repairs.spelling import device_of_given_module, spelled, spelled_test
 from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.repairs.unnamed_values import device_side
@@ -48,9 +48,8 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
 
 
 def _is_bound(suffix: Suffix, point: Point) -> bool:
-    """Whether the device has its name on every path to a point: `if restore: device = pick()` gives it none behind."""
-    node = point.environment.get((suffix.device or "").partition(".")[0])
-    return node is None or suffix.test is not None or node.guard <= point.guard
+    """Whether the names of the device have values on every path to a point."""
+    return suffix.test is not None or all(map(point.binds_surely, names_in(suffix.device or "")))
 
 
 def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:

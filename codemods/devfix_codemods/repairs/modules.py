@@ -4,11 +4,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement, ReplaceExpression
+from devfix_codemods.edits.operations import AddImport, InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_optional
-from devfix_codemods.placement.device_conditions import asks_for_place
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, behind_making, called
@@ -65,21 +64,18 @@ def _are_modules(analysis: Analysis, choice: Node) -> bool:
 
 
 def _wrapper(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """`DataParallel(net).cuda()`, where nothing says where to but the wrapper, which wants CUDA.
+    """`DataParallel(net).to(…)`, where nothing says where to but the wrapper, which wants CUDA where that is.
 
-    Without CUDA the wrapper hands on what it gets, so the program runs there too: it only gets a bare `.cuda()` behind
-    a question for CUDA.
+    Without CUDA the wrapper hands on what it gets, so the program runs there too: a bare `.cuda()` would end that.
     """
     end, node = conflict.end.node, conflict.birth.node
     if "data-parallel" not in conflict.end.links or not isinstance(end.syntax, ast.expr):
         return
     place = end if end.guard <= node.guard and end.function is node.function else node
     if isinstance(place.syntax, ast.expr):
-        is_asked = asks_for_place(place.function, place.guard)
-        text = ".cuda()" if is_asked else f".to({CUDA_OR_HOST})"
-        edits: tuple[Edit, ...] = (ReplaceExpression(source.span(place.syntax), f"__node__{text}"),)
-        edits += () if is_asked else (AddImport("torch"),)
-        yield Cut(edits, f"Move the module: `{text}`")
+        text = f".to({CUDA_OR_HOST})"
+        edit = ReplaceExpression(source.span(place.syntax), f"__node__{text}")
+        yield Cut((edit, AddImport("torch")), f"Move the module: `{text}`")
 
 
 def _where_made(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

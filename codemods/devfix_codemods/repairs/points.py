@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from devfix_codemods.ir import Function, Guard, Node, Op
-from devfix_codemods.ir.nodes import Environment
+from devfix_codemods.ir.nodes import Environment, walk
 from devfix_codemods.placement.analysis import Analysis
 
 
@@ -44,6 +44,31 @@ class Point:
             found = function.finals.get(name)
             function = function.parent
         return found
+
+    def binds_surely(self, name: str) -> bool:
+        """Whether a name that the function binds has a value on every path to here.
+
+        `if restore: device = pick()` gives it none otherwise, nor does a loop behind which this is: it may not run.
+        """
+        value = self.environment.get(name)
+        return value is None or (value.guard <= self.guard and not self._is_bound_in_ended_loop(name))
+
+    def _is_bound_in_ended_loop(self, name: str) -> bool:
+        syntax, here = self.node.function.syntax, self.node.statement
+        if name in self.node.function.parameters or here is None:
+            return False
+        loops = [one for one in walk(syntax) if isinstance(one, ast.For | ast.AsyncFor | ast.While)]
+        inside: set[ast.AST] = set()
+        for loop in loops:
+            parts = set(walk(loop))
+            if here not in parts and not (isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant)):
+                inside |= parts
+        stores = [one for one in walk(syntax) if isinstance(one, ast.Name) and one.id == name and _is_stored(one)]
+        return bool(stores) and inside.issuperset(stores)
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
 
 
 def before(node: Node) -> Point | None:
@@ -135,3 +160,12 @@ def _is_self(node: Node) -> bool:
 
 _DEEPEST = 4
 """Through how many calls a parameter is followed."""
+
+
+def names_in(expression: str) -> set[str]:
+    """The names that an expression reads."""
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except SyntaxError:
+        return set()
+    return {one.id for one in walk(tree) if isinstance(one, ast.Name)}

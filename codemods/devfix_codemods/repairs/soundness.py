@@ -1,10 +1,10 @@
 """Cuts that change what they should: edits that are no Python, and moves of a value to its own device, are none."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from devfix_codemods.edits.operations import NODE, Edit, InsertStatement, ReplaceExpression
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.search import Conflict
@@ -26,17 +26,20 @@ def is_sound(source: Source, conflict: Conflict, cut: Cut) -> bool:
 def moves_row(analysis: Analysis, source: Source, conflict: Conflict, cut: Cut) -> bool:
     """Whether an attribute is moved where it is read that holds a tuple or a list as well, which have no `.to`: the
     state of an LSTM where that of a GRU is a tensor."""
-    stored = analysis.constraints.births.attributes.stored
+    births = analysis.constraints.births
+    stored, calls = births.attributes.stored, births.calls
     nodes = (conflict.birth.node, *(step.node for step in conflict.path))
-    rows = {str(one.extra) for one in nodes if one.op is Op.FIELD and _may_be_row(stored.get(one, ()))}
+    rows = {str(one.extra) for one in nodes if one.op is Op.FIELD and _may_be_row(stored.get(one, ()), calls)}
     return any(_moved_attribute(source, one) in rows for one in cut.edits) if rows else False
 
 
-def _may_be_row(values: Iterable[Node]) -> bool:
-    """Whether one of several values is a row, on some path at least."""
+def _may_be_row(values: Iterable[Node], calls: Mapping[Node, Function]) -> bool:
+    """Whether one of several values is a row, on some path at least: of the file's functions by what they return."""
     found = [*values]
     for one in found:  # grows
         found += (each for each in one.args if one.op is Op.PHI and each not in found)
+        returns = calls[one].returns if one in calls else ()
+        found += (each for each, _ in returns if each not in found)
     return any(one.op in _ROWS for one in found)
 
 

@@ -56,3 +56,12 @@ def test_a_file_that_cannot_be_imported_stands_for_its_tests() -> None:
     found = compare(plain, SuiteRun({}, 0, {broken.id: broken}))
     assert set(found.sorts.values()) == {Sort.REVEALS}
     assert found.bugs[0].tests == ("tests/test_lib.py::a", "tests/test_lib.py::b")
+
+
+def test_a_file_that_the_cpu_cannot_import_for_want_of_a_device_reveals_too() -> None:
+    broken = SuiteTest("tests/test_lib.py", FAILED, error=DEVICE, cause="library")
+    wants = SuiteTest("tests/test_lib.py", FAILED, error=NO_CUDA, cause="tests")
+    found = compare(SuiteRun({}, 0, {wants.id: wants}), SuiteRun({}, 0, {broken.id: broken}))
+    assert [bug.tests for bug in found.bugs] == [("tests/test_lib.py",)]
+    fails = SuiteTest("tests/test_lib.py", FAILED, error=OTHER, cause="tests")
+    assert compare(SuiteRun({}, 0, {fails.id: fails}), SuiteRun({}, 0, {broken.id: broken})).bugs == ()

@@ -6,7 +6,7 @@ import pytest
 from devfix.replay.backends import Simulated
 from devfix.replay.outcomes import FAILED, PASSED, SKIPPED, Ending, Outcome, Output, ScriptError, SuiteRun, SuiteTest
 from devfix.replay.patches import Patch
-from devfix.replay.suites.verdicts import trouble
+from devfix.replay.suites.verdicts import lost, trouble
 from devfix.replay.verdicts import Kind, Runs, Verdict, decide
 
 BEFORE = b"import torch\n\ndef f(x):\n    y = torch.ones(3)\n    return x + y\n"
@@ -136,6 +136,27 @@ def test_a_run_that_was_cut_loses_no_test() -> None:
 def test_a_suite_that_dies_refutes() -> None:
     dead = replace(ran(passed("a"), ending=Ending.KILLED), signal="SIGSEGV")
     assert judged((FAILS, dead)).kind is Kind.REFUTED
+
+
+def test_a_patch_after_which_pytest_cannot_begin_refutes() -> None:
+    dead = Outcome(Ending.FAILED, 1.0, 4, suite=SuiteRun())
+    assert judged((FAILS, dead)).kind is Kind.REFUTED
+    assert judged((FAILS, PASSES), (PASSES, dead)).kind is Kind.REFUTED
+    error = ScriptError("NameError", "name 'device' is not defined", "lib.py", 4)
+    unread = SuiteTest("tests/test_lib.py", FAILED, error=error, cause="library")
+    none = Outcome(Ending.FAILED, 1.0, 2, suite=SuiteRun({}, 0, {unread.id: unread}))
+    assert judged((FAILS, none)).kind is Kind.REFUTED
+
+
+def test_a_run_that_was_cut_before_its_tests_says_nothing() -> None:
+    cut = Outcome(Ending.TIMED_OUT, 300.0, None, suite=SuiteRun())
+    assert judged((FAILS, cut)).kind is Kind.INCONCLUSIVE
+
+
+def test_what_the_time_limit_kept_from_running_is_not_lost() -> None:
+    assert list(lost(PASSES, replace(ran(passed("a")), ending=Ending.TIMED_OUT))) == []
+    assert list(lost(PASSES, ran(passed("a"), replace(failed("b", OTHER), gap="Triton")))) == []
+    assert list(lost(PASSES, ran(passed("a"), failed("b", OTHER)))) == ["b"]
 
 
 def test_why_no_test_ran_is_told() -> None:

@@ -153,7 +153,7 @@ class _Shell(InteractiveShell):
             super().system_piped(expanded)
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
-        if is_refused(cmd):
+        if is_refused(cmd) or is_refused(self.var_expand(cmd, depth=depth + 1)):
             self._leave_out(f"!{cmd}")
             cmd, depth = ":", 0
         return super().getoutput(cmd, split, depth + 1)

@@ -78,8 +78,17 @@ def compare(plain: SuiteRun, simulated: SuiteRun, ends: str | None = None) -> Co
     sorts = {test: _sort(plain.find(test), simulated.find(test)) for test in _all(plain, simulated)}
     results = {test: found for test in sorts if (found := simulated.find(test)) is not None}
     revealing = [results[test] for test, sort in sorts.items() if sort is Sort.REVEALS]
+    revealing += _uncollected(plain, simulated)
     unread = tuple(plain.uncollected.values())
     return Comparison(sorts, tuple(_bugs(revealing, sorts, simulated)), results, ends, unread)
+
+
+def _uncollected(plain: SuiteRun, simulated: SuiteRun) -> Iterator[SuiteTest]:
+    """Files of which the simulation alone gets as far as a device error of the library, when it imports them."""
+    for file, one in simulated.uncollected.items():
+        on_cpu = plain.uncollected.get(file)
+        if one.reveals is not None and (on_cpu is None or on_cpu.wants_device):
+            yield one
 
 
 def _all(plain: SuiteRun, simulated: SuiteRun) -> dict[str, None]:
@@ -123,5 +132,5 @@ def _bugs(revealing: Sequence[SuiteTest], sorts: dict[str, Sort], simulated: Sui
 def _tests(result: SuiteTest, sorts: dict[str, Sort], simulated: SuiteRun) -> list[str]:
     """The tests that a result stands for: all of a file's, where that could not be imported."""
     if result.id in simulated.uncollected:
-        return [test for test in sorts if is_of(test, result.id)]
+        return [test for test in sorts if is_of(test, result.id)] or [result.id]
     return [result.id]

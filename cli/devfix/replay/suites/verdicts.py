@@ -82,21 +82,23 @@ class _Judgement:
     path: str
 
     def verdict(self) -> Verdict:
-        for outcome in self._outcomes():
-            found = trouble(outcome)
+        for runs in (self.simulated, self.plain):
+            found = trouble(runs.before)
             if found is not None:
                 return inconclusive(found)
         broken = self._broken()
         if broken is not None:
             return Verdict(Kind.REFUTED, broken)
+        for runs in (self.simulated, self.plain):
+            found = trouble(runs.after)
+            if found is not None and (runs.after.ending is Ending.NOT_STARTED or runs.after.was_cut):
+                return inconclusive(found)
+            if found is not None:
+                return Verdict(Kind.REFUTED, f"with the patch {found}")
         coverage = self._coverage
         if coverage.is_empty:
             return Verdict(Kind.NOT_REACHED, "no test ran the patched lines", first_lines(coverage))
         return self._of_reached()
-
-    def _outcomes(self) -> Iterator[Outcome]:
-        for runs in (self.simulated, self.plain):
-            yield from (runs.before, runs.after)
 
     def _of_reached(self) -> Verdict:
         """The verdict by the tests that ran patched lines."""
@@ -156,11 +158,11 @@ class _Judgement:
     def _broken(self) -> str | None:
         """What passed and does not any more, in words."""
         for runs, where in ((self.plain, " on the plain CPU"), (self.simulated, "")):
-            lost = [test for test in _lost(runs) if not _is_unsteady(runs, test)]
-            if lost:
-                error = (_suite(runs.after).find(lost[0]) or SuiteTest(lost[0], "")).error
+            broken = [test for test in lost(runs.before, runs.after) if not _is_unsteady(runs, test)]
+            if broken:
+                error = (_suite(runs.after).find(broken[0]) or SuiteTest(broken[0], "")).error
                 why = f": {error.told}: {error.message}" if error is not None else ""
-                return f"{_told(lost, 'fails', 'fail')}{where} where the original did not{why}"
+                return f"{_told(broken, 'fails', 'fail')}{where} where the original did not{why}"
             if runs.after.signal is not None and runs.before.signal is None:
                 return f"the tests end with signal {runs.after.signal}{where}, which they did not"
         return None
@@ -181,11 +183,10 @@ def _suite(outcome: Outcome) -> SuiteRun:
     return outcome.suite or SuiteRun()
 
 
-def _lost(runs: SuiteRuns) -> Iterator[str]:
-    """Tests that passed before and fail after."""
-    after = _suite(runs.after)
-    for test in _suite(runs.before).tests.values():
-        now = after.find(test.id)
+def lost(before: Outcome, after: Outcome) -> Iterator[str]:
+    """Tests that pass before and fail after. What the time limit kept from running has not failed."""
+    for test in _suite(before).tests.values():
+        now = _suite(after).find(test.id)
         if test.passed and now is not None and now.failed and now.gap is None:
             yield test.id
 

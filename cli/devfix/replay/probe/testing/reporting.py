@@ -56,9 +56,10 @@ class Reporter:
 
     # How it is run
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config: Any) -> None:
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: Any) -> Generator[None, Any, None]:
         options.set_aside(early_config.known_args_namespace)
+        yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: Any) -> Generator[None, Any, None]:
