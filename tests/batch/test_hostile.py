@@ -128,7 +128,7 @@ def test_without_a_sandbox_they_would(
     tmp_path: Path, outside: Path, tricks: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control: the same commands succeed where the code is trusted."""
-    for module in ("devfix.replay.confinement", "devfix.batch.migration.proving"):
+    for module in ("devfix.replay.confinement", "devfix.batch.migration.verification"):
         monkeypatch.setattr(f"{module}.find_confinement", lambda *_: "there is none")
     assert run_over(tmp_path, tricks, "--trust-code") == 0
     assert passed(tmp_path) == [True] * len(tricks) * 2

@@ -5,7 +5,7 @@ from torch import nn
 class Forecast(nn.Module):
     def __init__(self):
         super().__init__()
-        self.rnn = nn.LSTM(2, 10, batch_first=True)
+        self.rnn = nn.GRU(2, 10, batch_first=True)
         self.out = nn.Linear(10, 2)
 
     def forward(self, x):
