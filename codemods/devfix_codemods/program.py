@@ -2,16 +2,25 @@
 
 import ast
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import TypeVar
 
 from devfix_codemods.assumptions.index import Index
-from devfix_codemods.ir import Module
+from devfix_codemods.ir import Function, Module
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
-from devfix_codemods.placement.summaries import NOTHING, Call, Plain, Summary
-from devfix_codemods.placement.summarizing import plain_arguments, summarize
+from devfix_codemods.placement.summaries import (
+    NO_OUTLINE,
+    NOTHING,
+    Call,
+    Outline,
+    Plain,
+    Summary,
+    Wanted,
+    qualified,
+)
+from devfix_codemods.placement.summarizing import outline, summarize
 from devfix_codemods.project.classes import ClassTable
 from devfix_codemods.project.files import Project
 from devfix_codemods.project.names import Names
@@ -68,7 +77,7 @@ class Program:
             self._defined,
             self.classes.is_managed,
             self._collating,
-            self._summary,
+            self._wanted,
             self._called,
             self._plainly_called,
             self._lowered,
@@ -90,11 +99,22 @@ class Program:
         """Another file in SSA form, which the files of the project share."""
         return self.project.lowered(home) if self.project is not None and isinstance(home, Unit) else None
 
-    def _summary(self, home: Hashable) -> Summary:
-        """What another file says of its functions and its calls."""
+    def _wanted(self, home: Hashable, function: Function) -> Mapping[str, Wanted]:
+        """Where a function of another file wants what it is given."""
         if self.project is None or not isinstance(home, Unit) or not _SPEAKS_OF_PLACES.search(home.source.data):
+            return {}
+        if qualified(function) not in self._outline(home, self.project).placing:
+            return {}
+        return self._summary(home, self.project).wanted.get(qualified(function), {})
+
+    def _outline(self, unit: Unit, project: Project) -> Outline:
+        return project.summary(unit, "outline", _outlined, NO_OUTLINE)
+
+    def _summary(self, unit: Unit, project: Project) -> Summary:
+        """What another file says of its functions and its calls."""
+        if not _SPEAKS_OF_PLACES.search(unit.source.data):
             return NOTHING
-        return self.project.summary(home, "calls", partial(self._summed_up, self.project), NOTHING)
+        return project.summary(unit, "calls", partial(self._summed_up, project), NOTHING)
 
     def _summed_up(self, project: Project, unit: Unit) -> Summary:
         other = self.beside(unit)
@@ -103,25 +123,28 @@ class Program:
         finally:
             other.forget()
 
-    def _called(self) -> Iterator[tuple[str, Call]]:
-        """The calls of this file's functions and classes in the files that import it, each with the name here."""
-        yield from self._calls_here(lambda unit, _: self._summary(unit).calls if not unit.traits.managed else ())
+    def _called(self, name: str) -> Iterator[tuple[str, Call]]:
+        """The calls of this file's functions and classes in the files that import it, each with the name here.
 
-    def _plainly_called(self, name: str) -> Iterator[tuple[str, Plain]]:
-        """The same of those that give what is no tensor, in files that speak of what is named `name`."""
-        spoken = name.encode()
+        Only the files are asked that speak of what is named `name`.
+        """
         yield from self._calls_here(
-            lambda unit, project: (
-                project.summary(unit, "plain", _plainly_calling, _NO_CALLS) if spoken in unit.source.data else ()
-            )
+            name, lambda unit, project: self._summary(unit, project).calls if not unit.traits.managed else ()
         )
 
-    def _calls_here(self, calls_of: Callable[[Unit, Project], Iterable[OfCall]]) -> Iterator[tuple[str, OfCall]]:
-        """Of the calls in the files that import this one, those of what it defines, each with the name here."""
+    def _plainly_called(self, name: str) -> Iterator[tuple[str, Plain]]:
+        """The same of those that give what is no tensor."""
+        yield from self._calls_here(name, lambda unit, project: self._outline(unit, project).plain)
+
+    def _calls_here(
+        self, name: str, calls_of: Callable[[Unit, Project], Iterable[OfCall]]
+    ) -> Iterator[tuple[str, OfCall]]:
+        """Of the calls in the files that import this one and say `name`, those of what it defines."""
         if self.project is None:
             return
+        spoken = name.encode()
         for unit in self.project.importing(self.unit):
-            for call in calls_of(unit, self.project):
+            for call in calls_of(unit, self.project) if spoken in unit.source.data else ():
                 found = self.project.lookup(unit, call.callee)
                 if found is not None and found.unit is self.unit:
                     yield found.name, call
@@ -173,10 +196,9 @@ class Program:
         return other
 
 
-def _plainly_calling(unit: Unit) -> tuple[Plain, ...]:
-    return plain_arguments(unit.source.tree)
+def _outlined(unit: Unit) -> Outline:
+    return outline(unit.source.tree)
 
 
-_NO_CALLS: tuple[Plain, ...] = ()
 _SPEAKS_OF_PLACES = re.compile(rb"device|cuda|gpu|\.to\(|\.backward\(")
 _OF_DATA = re.compile(r"(?i)collat|data|load")

@@ -27,6 +27,11 @@ class Sites:
             if isinstance(one, ast.Nonlocal):
                 yield from one.names
 
+    @property
+    def are_rebinding(self) -> bool:
+        """Whether what comes after a call depends on the body of the function."""
+        return bool(self._rebound)
+
     def seen(self) -> Environment:
         """What the function sees that nothing else calls; nothing where it may be called later as well."""
         if not self._calls or not self._are_all():

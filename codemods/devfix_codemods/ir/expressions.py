@@ -207,7 +207,7 @@ class Expressions:
         if owner is None or named is None or callee.extra not in REGISTERING or named.op is not Op.CONST:
             return
         if callee.args and callee.args[0] is self.function.self_node and isinstance(named.extra, str):
-            owner.stored.add(named.extra)
+            owner.keeps(named.extra)
 
     def _filled(self, method: str, base: Node, values: list[Node]) -> None:
         for value in values[-1:] if method in {"insert", "setdefault"} else values[:1]:

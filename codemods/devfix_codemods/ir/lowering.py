@@ -23,21 +23,21 @@ def lower(tree: ast.Module) -> Module:
     for one in pending:  # grows by the functions inside of each
         one.run()
         if one.function is top:
-            _open_globals(top)
+            open_globals(top)
         pending += one.inner
     return module
 
 
-def _open_globals(top: Function) -> None:
+def open_globals(top: Function) -> None:
     """What functions rebind by `global` may be what they bind, too: phis that grow when these are lowered."""
-    for one in _globals(top.syntax):
+    for one in globals_of(top.syntax):
         for name in one.names:
             known = top.finals.get(name)
             if known is not None and not (known.op is Op.PHI and known.syntax is top.syntax):
                 top.finals[name] = Node(Op.PHI, top.syntax, (known,), (ALWAYS,), ALWAYS, top, None)
 
 
-def _globals(syntax: ast.AST) -> Iterator[ast.Global]:
+def globals_of(syntax: ast.AST) -> Iterator[ast.Global]:
     """The `global` statements below; expressions, of which there are many more, hold none."""
     pending = [syntax]
     for one in pending:  # grows by what is inside of each
@@ -101,8 +101,7 @@ class Lowering(ControlFlow):
 
     def define(self, syntax: Definition, name: str) -> Function:
         """A function inside, whose body is lowered when this one is done."""
-        function = Function(name, syntax, self.function.module, self.function, self.owner)
-        self.function.module.functions.append(function)
+        function = self.function.module.new_function(name, syntax, self.function, self.owner)
         spec = syntax.args
         positional = [*spec.posonlyargs, *spec.args]
         for parameter, default in (
@@ -140,8 +139,7 @@ class Lowering(ControlFlow):
         bases = tuple(map(_unsubscripted, (self.value(base) for base in one.bases)))
         for part in (*one.decorator_list, *(keyword.value for keyword in one.keywords)):
             self.value(part)
-        made = Class(one.name, one, bases, self.function)
-        self.function.module.classes.append(made)
+        made = self.function.module.new_class(one.name, one, bases, self.function)
         self.assign(one.name, self.node(Op.CLASS, one, (), made))
         body = Lowering(self.function, _Chained(self.environment, self.outer), owner=made)
         body.guard = self.guard

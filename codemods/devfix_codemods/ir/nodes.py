@@ -142,6 +142,10 @@ class Class:
     stored: set[str] = field(default_factory=set)
     _lineage: tuple["Class", ...] = ()
 
+    def keeps(self, name: str) -> None:
+        """A method stores the attribute `name`, as its lowering says."""
+        self.stored.add(name)
+
     def lineage(self) -> Sequence["Class"]:
         """The class, and those that it is derived from in the same file."""
         if not self._lineage:
@@ -228,6 +232,20 @@ class Module:
     def top(self) -> Function:
         return self.functions[0]
 
+    def new_function(self, name: str, syntax: Definition, parent: Function, owner: Class | None) -> Function:
+        """A function of this file, whose body is not lowered yet."""
+        made = Function(name, syntax, self, parent, owner)
+        self.functions.append(made)
+        return made
+
+    def new_class(self, name: str, syntax: ast.ClassDef, bases: tuple[Node, ...], home: Function) -> Class:
+        made = Class(name, syntax, bases, home)
+        self.classes.append(made)
+        return made
+
+    def give_up(self) -> None:
+        """Nothing that is not lowered yet will be."""
+
     def nodes(self) -> Iterator[Node]:
         """All values, function after function."""
         for function in self.functions:
@@ -278,6 +296,7 @@ class Module:
 
 def forget(module: Module) -> None:
     """Take apart what holds itself, so that all of it is freed at once where nothing collects cycles."""
+    module.give_up()
     for node in module.nodes():
         node.args = ()
     for one in module.classes:

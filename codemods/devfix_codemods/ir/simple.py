@@ -34,7 +34,7 @@ class Simple(Expressions):
                 base = self.value(owner)
                 self.function.stores.append(Store(base, name, value, self.guard, self.statement, True))
                 if base is self.function.self_node and self.function.owner is not None:
-                    self.function.owner.stored.add(name)
+                    self.function.owner.keeps(name)
                 self.environment[(base, name)] = value
                 self.touched()
             case ast.Subscript(value=owner, slice=index):

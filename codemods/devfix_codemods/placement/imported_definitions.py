@@ -2,17 +2,19 @@
 
 import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from functools import cached_property
+from typing import TypeVar
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op, lower
 from devfix_codemods.ir.keys import name, resolved
-from devfix_codemods.placement.summaries import Call, Plain, Summary, Wanted, qualified
+from devfix_codemods.placement.summaries import Call, Plain, Wanted
 
 Home = Hashable
 """What tells files apart, for whoever finds them."""
 
 Find = Callable[[Home, str], tuple[Home, ast.Module, str] | None]
 """From a file and a dotted name that it imports to the file that defines it, its tree, and the name there."""
+
+Answer = TypeVar("Answer")
 
 
 class ImportedDefinitions:
@@ -24,8 +26,8 @@ class ImportedDefinitions:
         find: Find | None = None,
         manages: Callable[[ast.ClassDef], bool] | None = None,
         data: Callable[[], Iterable[tuple[Home, ast.Module]]] | None = None,
-        summary: Callable[[Home], Summary] | None = None,
-        callers: Callable[[], Iterable[tuple[str, Call]]] | None = None,
+        wanted: Callable[[Home, Function], Mapping[str, Wanted]] | None = None,
+        callers: Callable[[str], Iterable[tuple[str, Call]]] | None = None,
         plain: Callable[[str], Iterable[tuple[str, Plain]]] | None = None,
         lowered: Callable[[Home], Module | None] = lambda _: None,
     ) -> None:
@@ -33,10 +35,11 @@ class ImportedDefinitions:
         self._find = find
         self._manages = manages
         self._data = data
-        self._summary = summary
+        self._wanted = wanted
         self._callers = callers
         self._plain = plain
         self._shared = lowered
+        self._calls: dict[str, list[tuple[str, Call]]] = {}
         self._plainly: dict[str, list[tuple[str, Plain]]] = {}
         self._managed: dict[Class, bool] = {}
         self._homes: dict[Module, Home] = {}
@@ -60,20 +63,15 @@ class ImportedDefinitions:
     def wanted(self, function: Function) -> Mapping[str, Wanted]:
         """Which parameters of a function of another file belong on the device that which parameter names."""
         home = self._homes.get(function.module)
-        if home is None or self._summary is None:
-            return {}
-        return self._summary(home).wanted.get(qualified(function), {})
+        return self._wanted(home, function) if home is not None and self._wanted is not None else {}
 
-    @cached_property
-    def calls(self) -> list[tuple[str, Call]]:
-        """The calls of functions of this file in those that import it, each with the name of what it calls."""
-        return list(self._callers()) if self._callers is not None else []
+    def calls(self, called: str) -> Iterable[tuple[str, Call]]:
+        """The calls, in files that import this one, of what is `called` so among others, each with the name here."""
+        return _asked_once(called, self._callers, self._calls)
 
     def plain(self, called: str) -> Iterable[tuple[str, Plain]]:
-        """The calls in other files, of what is `called` so among others, that give arrays, lists or numbers."""
-        if called not in self._plainly:
-            self._plainly[called] = list(self._plain(called)) if self._plain is not None else []
-        return self._plainly[called]
+        """The same of calls that give arrays, lists or numbers."""
+        return _asked_once(called, self._plain, self._plainly)
 
     def definition(self, node: Node) -> Class | Function | None:
         """The class or the function that a value is."""
@@ -122,3 +120,11 @@ class ImportedDefinitions:
             self._modules[tree] = found
             self._homes[found] = home
         return found
+
+
+def _asked_once(
+    name: str, ask: Callable[[str], Iterable[Answer]] | None, known: dict[str, list[Answer]]
+) -> list[Answer]:
+    if name not in known:
+        known[name] = list(ask(name)) if ask is not None else []
+    return known[name]

@@ -72,9 +72,8 @@ def wrapped_by_callers(births: "Births") -> set[Node]:
 def is_plain(births: "Births", parameter: Node) -> bool:
     """Whether a call in another file gives a parameter what is no tensor, or a class like this one expects that."""
     function = parameter.function
-    called = _names(function)
-    last = min(called, key=len).rpartition(".")[2]
-    given = [call.arguments for named, call in births.imported.plain(last) if named in called]
+    called = _name(function)
+    given = [call.arguments for named, call in births.imported.plain(called) if named == called] if called else []
     if any(_parameter(one, function) == parameter.extra for arguments in given for one in arguments):
         return True
     twins = (one for one in births.module.functions if one is not function and _are_twins(one, function))
@@ -99,13 +98,14 @@ _OF_NUMBERS = frozenset({"torch.tensor", "torch.from_numpy", "torch.Tensor", "to
 
 
 def _calls(births: "Births", function: Function) -> list[Call]:
-    called = _names(function)
-    return [call for named, call in births.imported.calls if named in called]
+    called = _name(function)
+    return [call for named, call in births.imported.calls(called) if named == called] if called is not None else []
 
 
-def _names(function: Function) -> set[str]:
-    """What other files call a function by: `Net.fit`, and `Net` for `Net.__init__`."""
-    return {qualified(function), qualified(function).removesuffix(".__init__")}
+def _name(function: Function) -> str | None:
+    """What other files call a function by, `Net` for `Net.__init__`: of other methods, they call those of objects."""
+    named = qualified(function).removesuffix(".__init__")
+    return named if "." not in named else None
 
 
 def _by_parameter(call: Call, function: Function) -> dict[str, Site]:

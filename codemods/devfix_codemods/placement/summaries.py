@@ -60,6 +60,18 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
+class Outline:
+    """What the kinds of its values tell of a file, which cost less than where these are.
+
+    `placing`: the names of the functions that are given a device, or a module. `plain`: the calls that give what is no
+    tensor.
+    """
+
+    placing: frozenset[str]
+    plain: tuple[Plain, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """`wanted`: by the name of a function, `fit` or `Trainer.__init__`, where which parameter belongs.
 
@@ -70,6 +82,7 @@ class Summary:
     calls: tuple[Call, ...]
 
 
+NO_OUTLINE = Outline(frozenset(), ())
 NOTHING = Summary({}, ())
 
 

@@ -14,7 +14,17 @@ from devfix_codemods.placement.graph import Birth, Source, Turn
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.placement.summaries import Argument, Call, Condition, Plain, Site, Summary, Wanted, qualified
+from devfix_codemods.placement.summaries import (
+    Argument,
+    Call,
+    Condition,
+    Outline,
+    Plain,
+    Site,
+    Summary,
+    Wanted,
+    qualified,
+)
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.analysis import Analysis
@@ -149,17 +159,18 @@ def _parameter(device: Node, function: Function) -> str | None:
 # Calls
 
 
-def plain_arguments(tree: ast.Module) -> tuple[Plain, ...]:
-    """The calls in a file that give arrays, lists or numbers; its kinds alone tell, which is cheap."""
+def outline(tree: ast.Module) -> Outline:
+    """What the kinds of its values tell of a file. The files that it imports are not asked, as in its summary."""
     module = lower(tree)
     calls = local_calls(module)
     kinds = Kinds(module, calls)
-    found = [
+    placing = frozenset(qualified(one) for one in module.functions if takes_place(one, kinds))
+    plain = [
         Plain(callee, frozenset(one for one, node in given.items() if _is_plain(node, kinds)))
         for callee, given in _given(module, calls)
     ]
     forget(module)
-    return tuple(one for one in found if one.arguments)
+    return Outline(placing, tuple(one for one in plain if one.arguments))
 
 
 def _is_plain(node: Node, kinds: Kinds, depth: int = 0) -> bool:

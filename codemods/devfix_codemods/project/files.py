@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from devfix_codemods.ir import Module, lower
+from devfix_codemods.ir import Module, lower_on_demand
 from devfix_codemods.ir.nodes import forget
 from devfix_codemods.project import imports
 from devfix_codemods.project.classes import ClassTable
@@ -108,7 +108,7 @@ class Project:
         Raises:
             RecursionError: it is nested too deeply.
         """
-        module = self._lowered.pop(unit) if unit in self._lowered else lower(unit.source.tree)
+        module = self._lowered.pop(unit) if unit in self._lowered else lower_on_demand(unit.source.tree)
         self._lowered[unit] = module
         return module
 
