@@ -13,9 +13,9 @@ from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.project.names import is_dotted
 
-_LOOK = re.compile(
-    rb"(?m)(?:^|[;:])[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*(?:\[[^\]\n]*\])*\.(?:to|cuda|cpu|type_as)\("
-)
+_MOVE = re.compile(rb"\.(?:to|cuda|cpu|type_as)\(")
+_BEFORE = re.compile(rb"(?:.*[;:])?[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*(?:\[[^\]\n]*\])*")
+"""What may stand on a line before a move that stands alone."""
 _PARAMETERS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
 
 
@@ -65,7 +65,8 @@ class Discard:
 
 def may_discard(data: bytes) -> bool:
     """Whether some move may begin its line."""
-    return _LOOK.search(data) is not None
+    starts = ((data.rfind(b"\n", 0, one.start()) + 1, one.start()) for one in _MOVE.finditer(data))
+    return any(_BEFORE.fullmatch(data, start, end) is not None for start, end in starts)
 
 
 def discards(index: Index) -> Iterator[Discard]:

@@ -43,10 +43,18 @@ def globals_of(syntax: ast.AST) -> Iterator[ast.Global]:
     for one in pending:  # grows by what is inside of each
         if isinstance(one, ast.Global):
             yield one
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inside = getattr(one, block, None)
-            if isinstance(inside, list):
-                pending += inside
+        for block in _BLOCKS.get(type(one), ()):
+            pending += getattr(one, block)
+
+
+_BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
+    **dict.fromkeys((ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), ("body",)),
+    **dict.fromkeys((ast.With, ast.AsyncWith, ast.ExceptHandler, ast.match_case), ("body",)),
+    **dict.fromkeys((ast.If, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),
+    **dict.fromkeys((ast.Try, ast.TryStar), ("body", "handlers", "orelse", "finalbody")),
+    ast.Match: ("cases",),
+}
+"""Where statements are, in what holds some."""
 
 
 class Lowering(ControlFlow):

@@ -12,7 +12,7 @@ from devfix_codemods.placement.combined_evidence import combined
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.construction import is_while_made
 from devfix_codemods.placement.displays import LEFT
-from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Source, Turn
+from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Graph, Source, Turn
 from devfix_codemods.placement.handed_tests import name_tests_once
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.independent_paths import with_independent_paths
@@ -41,11 +41,20 @@ class Analysis:
         self.module = kinds.module
         self.file = file
         self.kinds = kinds
-        self.constraints = Constraints(kinds, file.path if file is not None else "", undone)
-        self.graph = self.constraints.graph
+        self._begun = Constraints(kinds, file.path if file is not None else "", undone)
         self._ends: dict[Source, list[Conflict]] = {}
         self.written: dict[Conflict, bool] = {}
         """Whether a conflict has a fix that is more than a suggestion, as far as that was asked."""
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """What is known of the places of values. Where none begins on the host, nobody may ever ask."""
+        self._begun.build()
+        return self._begun
+
+    @property
+    def graph(self) -> Graph:
+        return self.constraints.graph
 
     def without(self, calls: Set[ast.AST]) -> "Analysis":
         """The same file, read as if what `calls` move or make stayed where it was: what would it meet?
@@ -67,6 +76,8 @@ class Analysis:
     @cached_property
     def conflicts(self) -> list[Conflict]:
         """The strongest conflict of each birth, the strongest first."""
+        if not self._begun.births.are_any_on_host:
+            return []
         found = [one for source in self._births() if (one := self._strongest(source)) is not None]
         told = [one for one in found if not self._is_left_inside(one)]
         return sorted(told, key=lambda one: (-one.confidence, one.birth.node.index))
@@ -80,9 +91,7 @@ class Analysis:
 
     def _births(self) -> Iterator[Source]:
         for sources in list(self.graph.sources.values()):
-            for source in sources:
-                if source.place.where is Where.HOST and source.birth is not Birth.CHOSEN_HOST:
-                    yield source
+            yield from (source for source in sources if source.is_on_host)
 
     def is_loss(self, call: Node) -> bool:
         """Whether a call computes a loss: of torch, or of what a model gave, on the way to `backward`."""
@@ -150,11 +159,11 @@ class Analysis:
 
     def forget(self) -> None:
         """Let go of all values, which hold one another. Nothing may be asked any more."""
-        births = self.constraints.births
+        births = self._begun.births
         for module in (self.module, *births.imported.own_modules) if not self._shared else ():
             forget(module)
-        parts = [*vars(births).values(), births, self.constraints]
-        for part in (*parts, self.kinds, self.graph):
+        parts = [*vars(births).values(), births, self._begun]
+        for part in (*parts, self.kinds, self._begun.graph):
             if type(part).__module__.startswith(__package__) and part not in self._shared:
                 vars(part).clear()
         vars(self).clear()

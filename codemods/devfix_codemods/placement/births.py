@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Set
+from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
@@ -75,7 +76,6 @@ class Births:
         self.exchanged: set[Node] = set()
         """What collectives get that may work on the host."""
         self.callees = {node.args[0] for node in module.of(Op.CALL)}
-        self.wrapped = wrapped_by_callers(self)
         self.wanted: dict[tuple[Node, Node], Wanted] = {}
         """Of an argument and a device that a function of another file gets, where that wants one on the other."""
         self.copied: set[Node] = set()
@@ -139,7 +139,13 @@ class Births:
         self.refills = self._elements.refills
         self.beside_moved = self._elements.beside_moved
 
-    def all(self) -> None:
+    @cached_property
+    def wrapped(self) -> set[Node]:
+        """Parameters for which some caller in another file gives what something makes that is not read."""
+        return wrapped_by_callers(self)
+
+    def of_this_file(self) -> None:
+        """Add what the file itself says."""
         for function in self.module.functions:
             for node in list(function.nodes):
                 if node.op is Op.CALL:
@@ -174,8 +180,17 @@ class Births:
         loaded_again(self)
         results_of_opaque_calls(self)
         PartialMoves(self).all()
+
+    def of_other_files(self) -> None:
+        """Add what callers and callees elsewhere say: they place values, and bear none on the host."""
         from_other_files(self)
         kept_on_host(self)
+
+    @property
+    def are_any_on_host(self) -> bool:
+        """Whether some value begins on the host, so that it may be misplaced."""
+        sources = (one for found in self.graph.sources.values() for one in found)
+        return bool(self.whole_products) or any(one.is_on_host for one in sources)
 
     # Calls
 

@@ -27,16 +27,20 @@ from devfix_codemods.placement.unpacked import returned_at
 
 
 class Constraints:
-    """Builds the graph of one file."""
+    """Builds the graph of one file: where values begin at once, what they share when that is asked for."""
 
     def __init__(self, kinds: Kinds, path: str = "", undone: Set[ast.AST] = frozenset()) -> None:
-        self.module = module = kinds.module
+        self.module = kinds.module
         self.calls = kinds.calls
-        self.constructing = constructing(module, self.calls)
+        self.constructing = constructing(self.module, self.calls)
         self.kinds = kinds
         self.graph = Graph()
         self.births = Births(kinds, self.graph, path, undone)
-        self.births.all()
+        self.births.of_this_file()
+
+    def build(self) -> None:
+        """Add what other files say, and what the values of this one share."""
+        self.births.of_other_files()
         self.graph.host_only |= MEANT_TO_FAIL | NEVER
         self._carried = ManualMoves(self.births)
         self.joined = Joined(self.births)
@@ -56,7 +60,7 @@ class Constraints:
             Op.COMPARE: operations.compare,
             Op.CALL: Calls(self.births, operations).add,
         }
-        for function in module.functions:
+        for function in self.module.functions:
             for node in list(function.nodes):
                 handler = handlers.get(node.op)
                 if handler is not None and node not in self.births.whole_products:

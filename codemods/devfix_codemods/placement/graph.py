@@ -8,7 +8,7 @@ from devfix_codemods.ir import Guard, Node
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.nodes import ALWAYS, Literal
 from devfix_codemods.members import Enum, auto
-from devfix_codemods.placement.places import Place
+from devfix_codemods.placement.places import Place, Where
 from devfix_codemods.placement.strengths import COSTS
 
 
@@ -91,6 +91,11 @@ class Source:
     @property
     def guard(self) -> Guard:
         return joined(self.node.guard, self.under)
+
+    @property
+    def is_on_host(self) -> bool:
+        """Whether the value is on the host, and not because the program wants it there."""
+        return self.place.where is Where.HOST and self.birth is not Birth.CHOSEN_HOST
 
 
 class Graph:
