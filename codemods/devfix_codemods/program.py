@@ -108,7 +108,7 @@ class Program:
         return self._summary(home, self.project).wanted.get(qualified(function), {})
 
     def _outline(self, unit: Unit, project: Project) -> Outline:
-        return project.summary(unit, "outline", _outlined, NO_OUTLINE)
+        return project.summary(unit, "outline", lambda one: outline(project.lowered(one)), NO_OUTLINE)
 
     def _summary(self, unit: Unit, project: Project) -> Summary:
         """What another file says of its functions and its calls."""
@@ -142,9 +142,8 @@ class Program:
         """Of the calls in the files that import this one and say `name`, those of what it defines."""
         if self.project is None:
             return
-        spoken = name.encode()
-        for unit in self.project.importing(self.unit):
-            for call in calls_of(unit, self.project) if spoken in unit.source.data else ():
+        for unit in self.project.importing(self.unit, saying=name.encode()):
+            for call in calls_of(unit, self.project):
                 found = self.project.lookup(unit, call.callee)
                 if found is not None and found.unit is self.unit:
                     yield found.name, call
@@ -194,10 +193,6 @@ class Program:
         other = Program(unit.source)
         other.unit = unit
         return other
-
-
-def _outlined(unit: Unit) -> Outline:
-    return outline(unit.source.tree)
 
 
 _SPEAKS_OF_PLACES = re.compile(rb"device|cuda|gpu|\.to\(|\.backward\(")

@@ -39,7 +39,7 @@ class Index(Users):
         super().__init__(analysis.module)
         self.analysis = analysis
         self.source = source
-        self.origins = analysis.constraints.births.origins
+        self.origins = analysis.origins
         self.nodes: dict[ast.AST, Node] = {}
         self.numbered: dict[int, Node] = {}
         for node in analysis.module.nodes():
@@ -68,7 +68,7 @@ class Index(Users):
 
     def callers(self, function: Function) -> list[Node]:
         """The calls that surely run a function of this file."""
-        return [call for call, called in self.analysis.constraints.calls.items() if called is function]
+        return [call for call, called in self.analysis.kinds.calls.items() if called is function]
 
     def text(self, syntax: ast.AST) -> str:
         """A piece of syntax as the file spells it."""

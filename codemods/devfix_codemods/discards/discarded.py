@@ -71,12 +71,12 @@ def may_discard(data: bytes) -> bool:
 
 def discards(index: Index) -> Iterator[Discard]:
     """The moves of a file that stand alone, of whatever."""
-    births = index.analysis.constraints.births
     for call in index.calls:
         statement, syntax = call.statement, call.syntax
         if not isinstance(statement, ast.Expr) or statement.value is not syntax or not isinstance(syntax, ast.Call):
             continue
         if isinstance(syntax.func, ast.Attribute) and method(call) is not None:
+            births = index.analysis.constraints.births
             target = _target(index, call, syntax.func.value)
             place = births.place_given(call) if births.is_move(call) else None
             converts = method(call) == "type_as" and len(call.args) == 2

@@ -34,8 +34,8 @@ class Calls:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._imported = index.analysis.constraints.births.imported
-        self._local = {index.analysis.module: index.analysis.constraints.calls}
+        self._imported = index.analysis.kinds.imported
+        self._local = {index.analysis.module: index.analysis.kinds.calls}
         self._wrappers: dict[Function, tuple[str, tuple[Node, ...]] | None] = {}
 
     def loads(self) -> list[Load]:

@@ -1,7 +1,7 @@
 """Where what is loaded without a place belongs, by what is done with it."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -40,22 +40,22 @@ _SAY = Choice(None, Safety.MANUAL, "say where the model should live")
 
 
 class Places:
-    """Where the loads of one file should put what they load."""
+    """Where the loads among the calls of one file should put what they load."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, calls: Calls) -> None:
         self._index = index
         self._analysis = index.analysis
         self._host = partial(Choice, quoted(index.source, "cpu"))
         self._probably_host = partial(self._host, Safety.UNSAFE)
-        self._calls = Calls(index)
+        self._calls = calls
         self._following = Following(index, self._calls)
         self._meetings = Meetings(index.analysis)
         self._devices = Devices(index, self._following, self._meetings)
         self._beside = Beside(index)
 
-    def chosen(self) -> Iterator[tuple[Load, Choice]]:
-        """The loads that leave the place to the file, each with a better one; none where one place is not enough."""
-        found = [(load, self._following.of_load(load)) for load in self._calls.loads()]
+    def chosen(self, loads: Sequence[Load]) -> Iterator[tuple[Load, Choice]]:
+        """Those that leave the place to the file, each with a better one; none where one place is not enough."""
+        found = [(load, self._following.of_load(load)) for load in loads]
         choices = [self._choose(load, uses) for load, uses in found]
         left = [uses for (_, uses), choice in zip(found, choices) if choice is None]
         for (load, uses), choice in zip(found, choices):

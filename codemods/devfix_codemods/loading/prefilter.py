@@ -7,8 +7,8 @@ import re
 
 _BEFORE = 120
 """How far before a load its owner is looked for."""
-_LOAD = re.compile(rb"\b(?:\w+_)?load(?!_dataset|_state_dict\()(?:_\w+)?\(")
-_OWNER = re.compile(rb"([\w\x80-\xff]+)\.$")
+_LOAD = re.compile(rb"load(?<![^\W_]load)(?<!\W_load)(?!_dataset|_state_dict\()(?:_\w+)?\(")
+_OWNER = re.compile(rb"([\w\x80-\xff]+)\.(?:\w+_)?$")
 _OTHER_LOADERS = frozenset(
     b"json yaml np numpy pickle pkl joblib toml tomllib tomli librosa torchaudio OmegaConf marshal dill cloudpickle "
     b"cPickle ujson orjson simplejson jnp onnx spm self".split()

@@ -18,6 +18,7 @@ from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.independent_paths import with_independent_paths
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_for_tests_or_data
+from devfix_codemods.placement.origins import Origins
 from devfix_codemods.placement.other_files import is_plain
 from devfix_codemods.placement.places import HOST, Where
 from devfix_codemods.placement.search import Conflict, ends
@@ -51,6 +52,10 @@ class Analysis:
         """What is known of the places of values. Where none begins on the host, nobody may ever ask."""
         self._begun.build()
         return self._begun
+
+    @property
+    def origins(self) -> Origins:
+        return self._begun.births.origins
 
     @property
     def graph(self) -> Graph:

@@ -5,10 +5,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical, effect, kind
-from devfix_codemods.ir import Function, Guard, Module, Node, Op, lower
+from devfix_codemods.ir import Function, Guard, Module, Node, Op
 from devfix_codemods.ir.guards import joined, literal
 from devfix_codemods.ir.keys import key, name, resolved
-from devfix_codemods.ir.nodes import forget
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.graph import Birth, Source, Turn
 from devfix_codemods.placement.kinds import Kinds
@@ -159,9 +158,8 @@ def _parameter(device: Node, function: Function) -> str | None:
 # Calls
 
 
-def outline(tree: ast.Module) -> Outline:
+def outline(module: Module) -> Outline:
     """What the kinds of its values tell of a file. The files that it imports are not asked, as in its summary."""
-    module = lower(tree)
     calls = local_calls(module)
     kinds = Kinds(module, calls)
     placing = frozenset(qualified(one) for one in module.functions if takes_place(one, kinds))
@@ -169,7 +167,6 @@ def outline(tree: ast.Module) -> Outline:
         Plain(callee, frozenset(one for one, node in given.items() if _is_plain(node, kinds)))
         for callee, given in _given(module, calls)
     ]
-    forget(module)
     return Outline(placing, tuple(one for one in plain if one.arguments))
 
 

@@ -181,14 +181,18 @@ class Project:
         found: Kept = known[sort]
         return found
 
-    def importing(self, unit: Unit) -> Iterator[Unit]:
-        """The files that import `unit`."""
+    def importing(self, unit: Unit, *, saying: bytes = b"") -> Iterator[Unit]:
+        """The files that import `unit`, or those of them whose text has what is `saying`: others are not parsed."""
         for path in self.files.importers(unit.path):
             unit.asked = True
             unit.uses.add(path)
-            other = self.unit(path)
+            other = self.unit(path) if saying in (self._text(path) or b"") else None
             if other is not None and other is not unit:
                 yield other
+
+    def _text(self, path: str) -> bytes | None:
+        known = self._units.get(path)
+        return known.source.data if known is not None else self.files.read(path)
 
     def consulted(self, path: str) -> frozenset[str] | None:
         """The files on which the analysis of `path` may have depended so far, itself left out.

@@ -48,7 +48,7 @@ from collections.abc import Iterator
 from devfix_codemods.assumptions.purpose import is_test
 from devfix_codemods.edits.operations import Argument, RewriteCall
 from devfix_codemods.findings import Finding, Fix
-from devfix_codemods.loading.calls import Load
+from devfix_codemods.loading.calls import Calls, Load
 from devfix_codemods.loading.places import Choice, Places
 from devfix_codemods.loading.prefilter import loads_to_anywhere
 from devfix_codemods.program import Program
@@ -59,7 +59,9 @@ def check(program: Program) -> Iterator[Finding]:
     """Loads that leave the place to the file, where another one would do."""
     if is_test(program.source):
         return
-    for load, choice in Places(program.index).chosen():
+    calls = Calls(program.index)
+    loads = calls.loads()
+    for load, choice in Places(program.index, calls).chosen(loads) if loads else ():
         yield _finding(program, load, choice)
 
 
