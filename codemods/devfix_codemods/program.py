@@ -101,18 +101,18 @@ class Program:
 
     def _wanted(self, home: Hashable, function: Function) -> Mapping[str, Wanted]:
         """Where a function of another file wants what it is given."""
-        if self.project is None or not isinstance(home, Unit) or not _SPEAKS_OF_PLACES.search(home.source.data):
+        if self.project is None or not isinstance(home, Unit) or not _speaks_of_places(home, self.project):
             return {}
-        if qualified(function) not in self._outline(home, self.project).placing:
-            return {}
-        return self._summary(home, self.project).wanted.get(qualified(function), {})
+        name = qualified(function)
+        outlined = name in self._outline(home, self.project).placing
+        return self._summary(home, self.project).wanted.get(name, {}) if outlined else {}
 
     def _outline(self, unit: Unit, project: Project) -> Outline:
         return project.summary(unit, "outline", lambda one: outline(project.lowered(one)), NO_OUTLINE)
 
     def _summary(self, unit: Unit, project: Project) -> Summary:
         """What another file says of its functions and its calls."""
-        if not _SPEAKS_OF_PLACES.search(unit.source.data):
+        if not _speaks_of_places(unit, project):
             return NOTHING
         return project.summary(unit, "calls", partial(self._summed_up, project), NOTHING)
 
@@ -193,6 +193,10 @@ class Program:
         other = Program(unit.source)
         other.unit = unit
         return other
+
+
+def _speaks_of_places(unit: Unit, project: Project) -> bool:
+    return project.summary(unit, "speaks", lambda one: _SPEAKS_OF_PLACES.search(one.source.data) is not None, False)
 
 
 _SPEAKS_OF_PLACES = re.compile(rb"device|cuda|gpu|\.to\(|\.backward\(")
