@@ -121,3 +121,38 @@ def test_what_they_reveal_is_repaired(devfix: Devfix, project: Path) -> None:
     assert BUFFER in text
     assert "steps = torch.arange(x.shape[-1], device=x.device)\n" in text
     assert "no test reveals a device error; on the plain CPU 3 tests pass." in ran.out
+
+
+def test_they_are_repaired_from_a_folder_below_that_of_pytest(
+    devfix: Devfix, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (project / "pyproject.toml").open("a") as file:
+        file.write('[tool.pytest.ini_options]\npythonpath = ["."]\n')
+    monkeypatch.chdir(project / "tests")
+    ran = devfix("repair", "--tests", "--write", "--", "-p", "no:cacheprovider", "-k", "model")
+    assert ran.code == 0, ran.err
+    assert "no test reveals a device error; on the plain CPU 1 test passes." in ran.out
+    assert BUFFER in (project / "lib.py").read_text()
+
+
+def test_where_a_plugin_of_pytest_breaks_nothing_is_called_clean(devfix: Devfix, project: Path) -> None:
+    (project / "conftest.py").write_text("def pytest_runtest_logstart(nodeid): raise ValueError('no such option')\n")
+    for command in ("replay", "repair"):
+        ran = devfix(command, "--tests")
+        assert ran.code == 2
+        assert "pytest could not run the tests: ValueError: no such option" in ran.err
+
+
+@pytest.mark.slow
+def test_a_test_that_passes_only_at_times_keeps_nothing_from_being_repaired(devfix: Devfix, project: Path) -> None:
+    counted = project.parent / "runs"
+    counted.write_text("")
+    with (project / "tests" / "test_lib.py").open("a") as file:
+        file.write(
+            "\n\ndef test_now_and_then():\n"
+            f"    with open({str(counted)!r}, 'a+') as runs:\n"
+            "        runs.write('.')\n        runs.seek(0)\n        assert len(runs.read()) <= 2\n"
+        )
+    ran = devfix("repair", "--tests", "--write", "--", "-p", "no:cacheprovider", "tests")
+    assert ran.code == 0, ran.out + ran.err
+    assert BUFFER in (project / "lib.py").read_text()

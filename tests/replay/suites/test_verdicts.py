@@ -6,6 +6,7 @@ import pytest
 from devfix.replay.backends import Simulated
 from devfix.replay.outcomes import FAILED, PASSED, SKIPPED, Ending, Outcome, Output, ScriptError, SuiteRun, SuiteTest
 from devfix.replay.patches import Patch
+from devfix.replay.suites.comparing import compared
 from devfix.replay.suites.verdicts import lost, trouble
 from devfix.replay.verdicts import Kind, Runs, Verdict, decide
 
@@ -157,6 +158,15 @@ def test_what_the_time_limit_kept_from_running_is_not_lost() -> None:
     assert list(lost(PASSES, replace(ran(passed("a")), ending=Ending.TIMED_OUT))) == []
     assert list(lost(PASSES, ran(passed("a"), replace(failed("b", OTHER), gap="Triton")))) == []
     assert list(lost(PASSES, ran(passed("a"), failed("b", OTHER)))) == ["b"]
+
+
+def test_an_internal_error_of_pytest_is_none_of_tests() -> None:
+    text = "INTERNALERROR> Traceback (most recent call last):\nINTERNALERROR> ValueError: no\n\n= 1 deselected =\n"
+    none = Outcome(Ending.FAILED, 1.0, 3, stdout=Output(text, text, len(text)), suite=SuiteRun({}, 3))
+    assert trouble(none) == "pytest could not run the tests: ValueError: no"
+    some = replace(none, suite=replace(PASSES.suite, collected=3))  # type: ignore[arg-type]
+    assert trouble(some) is None
+    assert compared(some, PASSES).ends == "ended with an internal error of pytest: ValueError: no"
 
 
 def test_why_no_test_ran_is_told() -> None:

@@ -70,7 +70,22 @@ def _cut(outcome: Outcome) -> str | None:
         return f"{outcome.reason}{last}"
     if outcome.ending is Ending.KILLED:
         return f"was ended by {outcome.signal}{last}"
+    if (error := internal_error(outcome)) is not None:
+        return f"ended with an internal error of pytest: {error}"
     return f"ended{last}" if last else None
+
+
+def internal_error(outcome: Outcome) -> str | None:
+    """What pytest, or a plugin of it, ended with where no test is to blame; None where it did not."""
+    if outcome.status != _INTERNAL_ERROR or outcome.suite is None:
+        return None
+    lines = (outcome.stdout.tail + outcome.stderr.tail).splitlines()
+    return next((line[len(_MARK) :].strip() for line in reversed(lines) if line.startswith(_MARK)), "see its output")
+
+
+_INTERNAL_ERROR = 3
+"""`pytest.ExitCode.INTERNAL_ERROR`"""
+_MARK = "INTERNALERROR>"
 
 
 def compare(plain: SuiteRun, simulated: SuiteRun, ends: str | None = None) -> Comparison:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from devfix.replay.outcomes import Ending, Outcome, SuiteRun, SuiteTest
 from devfix.replay.patches import Coverage, Patch
 from devfix.replay.postmortem import PostMortem
+from devfix.replay.suites.comparing import internal_error
 from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive, numbered
 
 _NAMED = 3
@@ -66,6 +67,8 @@ def trouble(outcome: Outcome) -> str | None:
     if outcome.suite is None or outcome.suite.collected is None:
         last = (outcome.stderr.tail or outcome.stdout.tail).strip().rpartition("\n")[2]
         return f"pytest could not run the tests: {last or outcome.failure}"
+    if not outcome.suite.tests and (broken := internal_error(outcome)) is not None:
+        return f"pytest could not run the tests: {broken}"
     if not outcome.suite.collected and not any(one.reveals for one in outcome.suite.uncollected.values()):
         error = next((one.error for one in outcome.suite.uncollected.values() if one.error is not None), None)
         why = "" if error is None else f" that it could import: {error.told}: {error.message}"

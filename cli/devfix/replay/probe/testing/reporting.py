@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import random
 import sys
 from collections.abc import Callable, Generator
@@ -25,7 +26,9 @@ Gap = Callable[[BaseException], "str | None"]
 
 
 class Reporter:
-    """Tells of each test once it is over. `seed` is where random numbers start in each test.
+    """Tells of each test once it is over, by the name that pytest takes in the working directory.
+
+    `seed` is where random numbers start in each test.
 
     `again` has the watched lines reported anew. With a `device` type, parameters and fixtures that are called after a
     device and name the host name the device.
@@ -41,6 +44,7 @@ class Reporter:
         self._again = again
         self._gap = gap
         self._device = device
+        self._config: Any = None
         self._told: dict[tuple[Any, ...], int] = {}
         self._now: dict[str, Any] = {}
         self._lines: set[tuple[str, int]] = set()
@@ -65,6 +69,7 @@ class Reporter:
     def pytest_cmdline_main(self, config: Any) -> Generator[None, Any, None]:
         options.set_aside(config.option)
         self.patterns = tuple(config.getini("python_files"))
+        self._config = config
         yield
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
@@ -93,16 +98,16 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self._now = {"id": nodeid, "outcome": "passed", "seconds": 0.0}
+        self._now = {"outcome": "passed", "seconds": 0.0}
         self._lines.clear()
         self._again()
         self._start_random_numbers()
-        self._journal.write("test begins", id=nodeid)
+        self._journal.write("test begins", id=self._named(nodeid))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         lines = [list(line) for line in sorted(self._lines)]
-        self._journal.write("test", **{**self._now, "id": nodeid, "lines": lines})
+        self._journal.write("test", **{**self._now, "id": self._named(nodeid), "lines": lines})
         self._now = {}
 
     @pytest.hookimpl(hookwrapper=True)
@@ -123,7 +128,13 @@ class Reporter:
             error = call.excinfo.value
             if isinstance(error, pytest.Collector.CollectError):
                 error = error.__cause__ or error.__context__ or error
-            self._journal.write("uncollected", id=node.nodeid, **self._why(error))
+            self._journal.write("uncollected", id=self._named(node.nodeid), **self._why(error))
+
+    def _named(self, nodeid: str) -> str:
+        """A test, or a file of such, as one would name it here; pytest names it from where its settings are."""
+        here, top = self._config.invocation_params.dir, self._config.rootpath
+        path, *inside = nodeid.split("::", 1)
+        return "::".join((Path(os.path.relpath(top / path, here)).as_posix(), *inside)) if here != top else nodeid
 
     def _why(self, error: BaseException) -> dict[str, Any]:
         """The error, in whose code it arose, and where it is a device error of the library what was in reach."""
