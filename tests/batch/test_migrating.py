@@ -227,6 +227,15 @@ def test_the_own_tests_of_a_repository_confirm(tmp_path: Path, said: dict[str, A
 
 @sandbox
 @torch
+def test_each_project_of_a_repository_is_judged_by_its_own_tests(tmp_path: Path) -> None:
+    files: dict[str, bytes | str] = {"pyproject.toml": b"", "packages/one/pyproject.toml": b""}
+    files |= {"packages/one/lib.py": KEEPS_A_TENSOR, "packages/one/test_lib.py": TESTS_IT}
+    outcome = done(tmp_path, files, {"execute": True, "tests": True}, rules=Rules(select=("DVF203",), unsafe=True))
+    assert [(fix.path, fix.verdict) for fix in outcome.fixes] == [("packages/one/lib.py", "confirmed")]
+
+
+@sandbox
+@torch
 def test_what_breaks_a_check_is_dropped_and_the_rest_kept(tmp_path: Path) -> None:
     """The check forbids one of the two edits; a second one fails without any of them, and says nothing."""
     outcome = done(

@@ -114,6 +114,14 @@ def test_fixes_are_judged_by_them(devfix: Devfix, project: Path) -> None:
     assert "replay lib.py on simulated: confirmed\n        tests/test_lib.py::test_model passes now" in ran.out
 
 
+def test_they_are_run_in_their_project_wherever_one_stands(
+    devfix: Devfix, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.parent)
+    ran = devfix("rewrite", "--replay-tests", "--diff", "tree/lib.py")
+    assert "on simulated: confirmed\n        tests/test_lib.py::test_model passes now" in ran.err
+
+
 def test_what_they_reveal_is_repaired(devfix: Devfix, project: Path) -> None:
     ran = devfix("repair", "--tests", "--write", "--", "-p", "no:cacheprovider", "tests")
     assert ran.code == 0, ran.err

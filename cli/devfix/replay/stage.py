@@ -144,7 +144,7 @@ class Stage:
             return shlex.join(["python", "-m", "pytest", *program.arguments])
         module = self._module(program)
         script = self.workspace.root / self.relative(program.script)
-        cwd = self._cwd(script, self.workspace.root)
+        cwd = self._cwd(program, script, self.workspace.root)
         if is_notebook(program.script.name):
             return shlex.join(["jupyter", "execute", os.path.relpath(script, cwd)])
         target = ["-m", module.removesuffix(".__main__")] if module else [os.path.relpath(script, cwd)]
@@ -158,7 +158,7 @@ class Stage:
         self, workspace: Workspace, program: Program, backend: Backend, watch: Mapping[str, Sequence[int]]
     ) -> Task:
         script = workspace.root / self.relative(program.script)
-        cwd = self._cwd(script, workspace.root)
+        cwd = self._cwd(program, script, workspace.root)
         options = self.options
         memory = options.memory or most_memory()
         return Task(
@@ -214,10 +214,10 @@ class Stage:
             return None
         return program.module or module_name(path, path.read_bytes())
 
-    def _cwd(self, script: Path, root: Path) -> Path:
+    def _cwd(self, program: Program, script: Path, root: Path) -> Path:
         """`--cwd`; else where the user stands, as if the command had been typed there, or the script's own folder.
 
-        A notebook always stands in its own. `script` is in the copy `root`.
+        A notebook always stands in its own. `script` is in the copy `root`, which need not be there yet.
         """
         if self.options.cwd is not None:
             return root / self._below(self.options.cwd)
@@ -227,7 +227,7 @@ class Stage:
             here = Path.cwd().relative_to(self.workspace.original)
             if self.workspace.has_folder(here):
                 return root / here
-        return script if script.is_dir() else script.parent
+        return script if program.is_suite else script.parent
 
     def _below(self, cwd: Path) -> Path:
         with contextlib.suppress(ValueError):

@@ -212,7 +212,7 @@ def _replay_options(job: Job, prepared: _Prepared) -> ReplayOptions:
         program=program,
         suite=suite,
         env=job.repository.replay.env,  # not what hides accelerators: a simulated one is seen all the same
-        cwd=None if program is None and suite is None else prepared.folder,
+        cwd=prepared.folder if program is not None or job.repository.subfolder else None,
         confinement=prepared.confinement,
         allowance=_allowance(replay),
     )

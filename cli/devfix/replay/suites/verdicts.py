@@ -118,16 +118,16 @@ class _Judgement:
         if still and len(still) == len(failed):
             assert still[0].error is not None
             return Verdict(Kind.REFUTED, f"still fails there: {still[0].error.told}: {still[0].error.message}")
-        return self._of_unchanged(reached, failed)
+        passing = [one.id for one in reached if one.passed and (old := before.find(one.id)) is not None and old.passed]
+        return self._of_unchanged(passing, failed)
 
-    def _of_unchanged(self, reached: Sequence[SuiteTest], failed: Sequence[tuple[SuiteTest, SuiteTest]]) -> Verdict:
-        passing = [one.id for one in reached if one.passed]
+    def _of_unchanged(self, passing: Sequence[str], failed: Sequence[tuple[SuiteTest, SuiteTest]]) -> Verdict:
         if failed:
             error = failed[0][0].error
             how = "end otherwise" if error is None else f"fail with {error.told}: {error.message}"
             return inconclusive(f"the tests that failed with a device error before still {how}")
         if not passing:
-            return inconclusive("no test that runs the patched lines passes before them or after them")
+            return inconclusive("no test that runs the patched lines passes both before and after")
         if not self.can_show:
             return inconclusive(f"a device bug cannot show here; {_told(passing, 'passes', 'pass')} before and after")
         return self._positive(Kind.HARMLESS, f"{_told(passing, 'passes', 'pass')} before and after")
