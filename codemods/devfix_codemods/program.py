@@ -71,6 +71,7 @@ class Program:
             self._summary,
             self._called,
             self._plainly_called,
+            self._speaking_of,
             self._lowered,
         )
         return Analysis(self.tree, imported, self.source)
@@ -125,6 +126,13 @@ class Program:
                 found = self.project.lookup(unit, call.callee)
                 if found is not None and found.unit is self.unit:
                     yield found.name, call
+
+    def _speaking_of(self, name: str) -> Iterator[tuple[Hashable, ast.Module]]:
+        """The files that import this one and speak of what is named `name`."""
+        if self.project is not None:
+            spoken = name.encode()
+            importing = self.project.importing(self.unit)
+            yield from ((unit, unit.source.tree) for unit in importing if spoken in unit.source.data)
 
     def _collating(self) -> Iterator[tuple[Hashable, ast.Module]]:
         """The files that collate, among those from which this one and those that import it have what speaks of data."""

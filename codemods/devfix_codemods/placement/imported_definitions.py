@@ -27,6 +27,7 @@ class ImportedDefinitions:
         summary: Callable[[Home], Summary] | None = None,
         callers: Callable[[], Iterable[tuple[str, Call]]] | None = None,
         plain: Callable[[str], Iterable[tuple[str, Plain]]] | None = None,
+        importing: Callable[[str], Iterable[tuple[Home, ast.Module]]] | None = None,
         lowered: Callable[[Home], Module | None] = lambda _: None,
     ) -> None:
         self._home = home
@@ -36,13 +37,32 @@ class ImportedDefinitions:
         self._summary = summary
         self._callers = callers
         self._plain = plain
+        self._importing = importing
         self._shared = lowered
+        self._callers_of: dict[str, list[tuple[Home, ast.Module]]] = {}
         self._plainly: dict[str, list[tuple[str, Plain]]] = {}
         self._managed: dict[Class, bool] = {}
         self._homes: dict[Module, Home] = {}
         self._modules: dict[ast.Module, Module] = {}
         self.own_modules: list[Module] = []
         """The other files that were lowered for this analysis alone."""
+
+    def is_of(self, module: Module) -> None:
+        """Say which file is analysed: others may name what it defines."""
+        self._modules[module.tree] = module
+
+    def is_spoken_of(self, called: str) -> bool:
+        """Whether a file that imports this one speaks of what is `called` so."""
+        return bool(self._speaking(called))
+
+    def importing(self, called: str) -> Iterator[Module]:
+        """The files that import this one and speak of what is `called` so."""
+        yield from (self._lowered(*one) for one in self._speaking(called))
+
+    def _speaking(self, called: str) -> list[tuple[Home, ast.Module]]:
+        if called not in self._callers_of:
+            self._callers_of[called] = list(self._importing(called)) if self._importing is not None else []
+        return self._callers_of[called]
 
     @property
     def collating(self) -> list[Module]:

@@ -24,6 +24,16 @@ def of_value(kinds: "Kinds", node: Node) -> None:
         handler(kinds, node)
 
 
+def given_abroad(kinds: "Kinds") -> None:
+    """A parameter is what calls in other files give, where they agree."""
+    for one in dict.fromkeys(one for values in kinds.abroad.values() for one in values):
+        of_value(kinds, one)
+    for parameter, values in kinds.abroad.items():
+        known = {kind_ for one in values if (kind_ := kinds.of(one)) is not None}
+        for one in values if len(known) < 2 else ():
+            kinds.unify(parameter, one)
+
+
 def _phi(kinds: "Kinds", node: Node) -> None:
     shared = node.syntax is node.function.syntax  # one name for several things, as functions inside see it
     if shared or node not in kinds.module.read:
