@@ -109,3 +109,95 @@ def test_two_callers_of_one_mind() -> None:
     fit(DataLoader(data, batch_size=4), plum, fig, gpu)
 """
     assert found(project(LOADER, other=other), "steps.py") == ["DVF101:23"]
+
+
+STEP = """
+    def fit(kiwi, plum, fig, loss_of):
+        for x, y in kiwi:
+            loss = loss_of(plum(x), y)
+            loss.backward()
+            fig.step()
+"""
+WITHOUT_DEVICE = "fit(DataLoader(rows), plum, fig, nn.CrossEntropyLoss())"
+
+
+def test_a_device_that_the_caller_keeps_for_itself() -> None:
+    texts = project(WITHOUT_DEVICE, STEP)
+    assert found(texts, "steps.py") == ["DVF101:24", "DVF101:24"]
+    assert "next(plum.parameters()).device" in patched(texts, "steps.py")
+
+
+def test_silent_where_the_caller_moves_nothing() -> None:
+    texts = project(WITHOUT_DEVICE, STEP)
+    assert found({**texts, "main.py": texts["main.py"].replace("Net().to(gpu)", "Net()")}, "steps.py") == []
+
+
+DRAWS = """
+    def fit(kiwi, plum, fig, gpu, lemon):
+        for x, y in kiwi:
+            {moves}
+            loss = plum(x + torch.randn(2, 4, generator=lemon, device={device})).pow(2).mean()
+            loss.backward()
+            fig.step()
+"""
+GENERATOR = (
+    "lemon = torch.Generator({where})\n    lemon.manual_seed(1)\n    fit(DataLoader(rows), plum, fig, gpu, lemon)"
+)
+
+
+@pytest.mark.parametrize(
+    ("device", "where", "is_found"),
+    [
+        ("gpu", "", True),
+        ("gpu", "gpu", False),
+        ("gpu", "device=gpu", False),
+        ("x.device", "", False),
+        ("None", "", False),
+    ],
+)
+def test_a_generator_that_another_file_draws_from(device: str, where: str, is_found: bool) -> None:
+    texts = project(GENERATOR.format(where=where), DRAWS.replace("{device}", device), MOVED)
+    assert found(texts, "main.py") == (["DVF404:14"] if is_found else [])
+    assert found(texts, "steps.py") == []
+    assert ("torch.Generator(device=gpu)" in patched(texts, "main.py")) is (is_found or where == "device=gpu")
+
+
+WEIGHED = """
+    def fit(kiwi, plum, fig, gpu, loss_of, flag):
+        for x, y in kiwi:
+            x, y = x.to(gpu), y.to(gpu)
+            loss = loss_of(plum(x), y)
+            loss.backward()
+            fig.step()
+"""
+
+
+def test_a_device_that_only_the_caller_has_a_name_for() -> None:
+    """No word speaks of a device: that the function of the other file takes it for one is all that says so."""
+    call = "fit(DataLoader(rows), plum, fig, gpu, nn.CrossEntropyLoss(weight=torch.ones(2)), True)"
+    texts = project(call, WEIGHED)
+    assert found(texts, "main.py") == ["DVF106:12"]
+    assert "weight=torch.ones(2, device=gpu)" in patched(texts, "main.py")
+    right = {**texts, "main.py": texts["main.py"].replace("torch.ones(2)", "torch.ones(2, device=gpu)")}
+    assert found(right, "main.py") == []
+
+
+def test_a_module_that_is_never_moved_in_a_file_without_devices() -> None:
+    main = """
+    import torch
+    from steps import Net, fit
+
+    plum = Net()
+    fit(data, plum, torch.optim.SGD(plum.parameters(), 0.1), {last})
+"""
+    function = """
+    def fit(kiwi, plum, fig, {last}):
+        for x, y in kiwi:
+            loss = plum(x{move}).pow(2).mean()
+            loss.backward()
+            fig.step()
+"""
+    texts = {"main.py": main.format(last=1), "steps.py": STEPS + function.format(last="n", move=".cuda()")}
+    assert found(texts, "main.py") == ["DVF202:6"]
+    texts = {**texts, "steps.py": STEPS + function.format(last="n", move="")}
+    assert found(texts, "main.py") == []
