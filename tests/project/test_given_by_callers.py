@@ -201,3 +201,23 @@ def test_a_module_that_is_never_moved_in_a_file_without_devices() -> None:
     assert found(texts, "main.py") == ["DVF202:6"]
     texts = {**texts, "steps.py": STEPS + function.format(last="n", move="")}
     assert found(texts, "main.py") == []
+
+
+OBJECTS = """
+    class Words:
+        def __call__(self, texts):
+            return torch.ones(len(texts), 4)
+
+    def fit(words, plum, gpu):
+        out = plum(words(["one", "two"]){move})
+        out.mean().backward()
+"""
+
+
+def test_an_object_of_a_class_beside_the_function() -> None:
+    script = HEAD.replace("import Box", "import Words, Box") + "\n    fit(Words(), plum, gpu)\n"
+    texts = {"main.py": script, "steps.py": STEPS + OBJECTS.format(move="")}
+    assert found(texts, "steps.py") == ["DVF104:27"]
+    assert found({**texts, "steps.py": STEPS + OBJECTS.format(move=".to(gpu)")}, "steps.py") == []
+    other = "from steps import fit\nfrom elsewhere import Other\nfit(Other(), plum, gpu)\n"
+    assert found({**texts, "other.py": other}, "steps.py") == []

@@ -34,7 +34,7 @@ class Analysis:
         imported = imported or ImportedDefinitions()
         imported.is_of(module)
         given = given_by_callers(module, imported)
-        calls = local_calls(module, objects_given(given, imported))
+        calls = local_calls(module, objects_given(module, given, imported))
         kinds = Kinds(module, calls, imported, given)
         name_tests_once(kinds)
         self._read(file, kinds, frozenset())
