@@ -149,11 +149,11 @@ class Program:
                     yield other, other.source.tree
 
     def _defined(self, home: Hashable, dotted: str) -> tuple[Hashable, ast.Module, str] | None:
-        """The file that defines an imported name, its tree, and the name there."""
+        """The file whose top level binds an imported name, its tree, and the name there."""
         if self.project is None or not isinstance(home, Unit):
             return None
         found = self.project.lookup(home, dotted)
-        if found is None or found.definition is None:
+        if found is None:
             return None
         return found.unit, found.unit.source.tree, found.name
 

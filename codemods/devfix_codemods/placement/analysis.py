@@ -16,6 +16,7 @@ from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Source, Turn
 from devfix_codemods.placement.handed_tests import name_tests_once
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
+from devfix_codemods.placement.imported_values import imported_values
 from devfix_codemods.placement.independent_paths import with_independent_paths
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_for_tests_or_data
@@ -33,7 +34,7 @@ class Analysis:
         module = lower(tree)
         imported = imported or ImportedDefinitions()
         imported.is_of(module)
-        given = given_by_callers(module, imported)
+        given = {**given_by_callers(module, imported), **imported_values(module, imported)}
         calls = local_calls(module, objects_given(module, given, imported))
         kinds = Kinds(module, calls, imported, given)
         name_tests_once(kinds)

@@ -1,4 +1,4 @@
-"""Which values of a file are asked what sort of thing they are: they are gone through or called, or their methods are."""
+"""Which values of a file are asked what sort of thing they are: gone through, called, or asked for a method."""
 
 from collections.abc import Iterator
 
@@ -34,17 +34,20 @@ class Uses:
 
     def asks(self, value: Node) -> bool:
         """Whether a file does with a value, under whatever name, what depends on the sort of thing that it is."""
-        pending = [value]
-        for one in pending:  # grows
-            if len(pending) > MOST_STEPS:
-                return False
+        users = self._module.users
+        return any(self._is_telling(user, one) for one in self.copies(value) for user in users.get(one, ()))
+
+    def copies(self, value: Node) -> list[Node]:
+        """What is the value again: under another name, as an attribute of an object, as a parameter."""
+        found = [value]
+        for one in found:  # grows
+            if len(found) > MOST_STEPS:
+                break
             for user in self._module.users.get(one, ()):
-                if self._is_telling(user, one):
-                    return True
-                pending += (each for each in _same(user, one) if each not in pending)
+                found += (each for each in _same(user, one) if each not in found)
             for kept in self._kept.get(one, ()):
-                pending += (each for each in self._read.get(kept, ()) if each not in pending)
-        return False
+                found += (each for each in self._read.get(kept, ()) if each not in found)
+        return found
 
     def _is_telling(self, user: Node, value: Node) -> bool:
         """Whether a value is gone through or called, or a method is that classes of this file have."""

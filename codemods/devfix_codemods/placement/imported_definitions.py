@@ -12,7 +12,7 @@ Home = Hashable
 """What tells files apart, for whoever finds them."""
 
 Find = Callable[[Home, str], tuple[Home, ast.Module, str] | None]
-"""From a file and a dotted name that it imports to the file that defines it, its tree, and the name there."""
+"""From a file and a dotted name that it imports to the file whose top level binds it, its tree, and the name there."""
 
 
 class ImportedDefinitions:
@@ -122,15 +122,23 @@ class ImportedDefinitions:
             bases = map(self.definition, one.bases)
             pending += [base for base in bases if isinstance(base, Class) and base not in pending]
 
+    def value(self, node: Node) -> Node | None:
+        """What the top level of another file binds an imported name to, if it is no class and no function."""
+        found = name(node)
+        made = self._bound(node.function.module, found) if found is not None and self._find is not None else None
+        return made if made is not None and made.op not in {Op.CLASS, Op.FUNCTION} else None
+
     def _imported(self, module: Module, dotted: str) -> Class | Function | None:
+        made = self._bound(module, dotted)
+        return made.extra if made is not None and isinstance(made.extra, Class | Function) else None
+
+    def _bound(self, module: Module, dotted: str) -> Node | None:
         assert self._find is not None
         found = self._find(self._homes.get(module, self._home), dotted)
         if found is None:
             return None
         home, tree, last = found
-        other = self._lowered(home, tree)
-        made = other.top.finals.get(last)
-        return made.extra if made is not None and isinstance(made.extra, Class | Function) else None
+        return self._lowered(home, tree).top.finals.get(last)
 
     def _lowered(self, home: Home, tree: ast.Module) -> Module:
         found = self._modules.get(tree)

@@ -47,6 +47,10 @@ class Origins:
                     pending.append(itself)
         return list(dict.fromkeys(found))
 
+    def parts(self, whole: Node, part: Node) -> list[Node]:
+        """What stands at the place of `part` in what is taken apart, and what makes it."""
+        return [made for one in _parts(whole, part) for made in self.made(one)]
+
     def before(self, node: Node, depth: int = 0) -> Iterable[Node]:
         """What a value is a copy of, a choice between, or a known element of."""
         match node.op:

@@ -25,13 +25,15 @@ def of_value(kinds: "Kinds", node: Node) -> None:
 
 
 def given_abroad(kinds: "Kinds") -> None:
-    """A parameter is what calls in other files give, where they agree."""
+    """A parameter is what calls in other files give, where they agree; another value is what other files make it by,
+    where all of that is known."""
     for one in dict.fromkeys(one for values in kinds.abroad.values() for one in values):
-        of_value(kinds, one)
-    for parameter, values in kinds.abroad.items():
-        known = {kind_ for one in values if (kind_ := kinds.of(one)) is not None}
-        for one in values if len(known) < 2 else ():
-            kinds.unify(parameter, one)
+        if one.function.module is not kinds.module:
+            of_value(kinds, one)
+    for node, values in kinds.abroad.items():
+        known = set(map(kinds.of, values)) - ({None} if node.op is Op.PARAM else set())
+        for one in values if len(known) == 1 else ():
+            kinds.unify(node, one)
 
 
 def _phi(kinds: "Kinds", node: Node) -> None:
