@@ -80,6 +80,7 @@ class Program:
             self._wanted,
             self._called,
             self._plainly_called,
+            self._speaking_of,
             self._lowered,
         )
         return Analysis(self.tree, imported, self.source)
@@ -148,6 +149,13 @@ class Program:
                 if found is not None and found.unit is self.unit:
                     yield found.name, call
 
+    def _speaking_of(self, name: str) -> Iterator[tuple[Hashable, ast.Module]]:
+        """The files that import this one and speak of what is named `name`."""
+        if self.project is not None:
+            spoken = name.encode()
+            importing = self.project.importing(self.unit)
+            yield from ((unit, unit.source.tree) for unit in importing if spoken in unit.source.data)
+
     def _collating(self) -> Iterator[tuple[Hashable, ast.Module]]:
         """The files that collate, among those from which this one and those that import it have what speaks of data."""
         if self.project is None:
@@ -163,11 +171,11 @@ class Program:
                     yield other, other.source.tree
 
     def _defined(self, home: Hashable, dotted: str) -> tuple[Hashable, ast.Module, str] | None:
-        """The file that defines an imported name, its tree, and the name there."""
+        """The file whose top level binds an imported name, its tree, and the name there."""
         if self.project is None or not isinstance(home, Unit):
             return None
         found = self.project.lookup(home, dotted)
-        if found is None or found.definition is None:
+        if found is None:
             return None
         return found.unit, found.unit.source.tree, found.name
 

@@ -9,13 +9,15 @@ from devfix_codemods.assumptions.index import Index, method
 from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import HOST_SAMPLING
 from devfix_codemods.demands.devices import place_where
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.arguments import has_device, is_none, keyword
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.places import HOST, Place, Where, place_of
 
 _DEFAULTS = frozenset({"torch.manual_seed", "torch.default_generator"})
 """What gives the generator of the host, which is there already."""
+_TAKING_DEVICES = frozenset({Effect.FACTORY, Effect.LIKE, Effect.DRAW})
 _SEEDS = frozenset({"manual_seed", "seed", "initial_seed"})
 
 
@@ -45,6 +47,7 @@ class Draws:
         self._index = index
         self._births = index.analysis.constraints.births
         self.all = [one for call in index.calls if (one := self._draw(call)) is not None]
+        self.all += [one for call in index.calls for one in self._inside(call)]
         self.of: dict[Node, list[Draw]] = {}
         """Each call that makes a generator, and what is drawn with that."""
         for draw in self.all:
@@ -102,13 +105,29 @@ class Draws:
             place = None if own else place_where(self._index, place.node, call)
         return Draw(call, generator, place, told, samples) if place is not None and place.sure else None
 
+    def _inside(self, call: Node) -> Iterator[Draw]:
+        """What a function of another file draws from a generator that it is given, for a device that it is given, or
+        that it spells out."""
+        called = self._births.imported.definition(call.args[0])
+        if not isinstance(called, Function) or called.module is call.function.module:
+            return
+        given = {parameter: argument for argument, parameter in bound(call, called)}
+        for node in called.nodes:
+            generator, told = (keyword(node, word) if node.op is Op.CALL else None for word in ("generator", "device"))
+            argument = given.get(generator) if generator is not None else None
+            device = given.get(told, told) if told is not None and (told in given or told.op is Op.CONST) else None
+            makes = effect(canonical(name(node.args[0]) or "")) in _TAKING_DEVICES if argument is not None else False
+            place = place_of(device, self._births.kinds) if device is not None and makes and not node.guard else None
+            if argument is not None and place is not None and place.sure:
+                yield Draw(call, argument, place, device, samples=False)
+
     def _filled(self, call: Node, qualified: str, told: Node | None, samples: bool) -> Place | None:
         """Where a call leaves the numbers that it draws."""
         by_default = None if self._births.defaults.are_set else HOST
         if samples:
             return by_default
         row = effect(qualified)
-        if told is not None and row in {Effect.FACTORY, Effect.LIKE, Effect.DRAW}:
+        if told is not None and row in _TAKING_DEVICES:
             of_itself = told.op is Op.ATTR and key(told.args[0]) == key(keyword(call, "generator") or told)
             return place_of(told, self._births.kinds) if not of_itself else None
         if has_device(call):

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.ir.nodes import contradictory, forget
+from devfix_codemods.placement.callers import given_by_callers, objects_given
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.combined_evidence import combined
 from devfix_codemods.placement.constraints import Constraints
@@ -15,6 +16,7 @@ from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Graph, Source, Turn
 from devfix_codemods.placement.handed_tests import name_tests_once
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
+from devfix_codemods.placement.imported_values import imported_values
 from devfix_codemods.placement.independent_paths import with_independent_paths
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_for_tests_or_data
@@ -31,8 +33,11 @@ class Analysis:
 
     def __init__(self, tree: ast.Module, imported: ImportedDefinitions | None = None, file: File | None = None) -> None:
         module = lower(tree)
-        calls = local_calls(module)
-        kinds = Kinds(module, calls, imported or ImportedDefinitions())
+        imported = imported or ImportedDefinitions()
+        imported.is_of(module)
+        given = {**given_by_callers(module, imported), **imported_values(module, imported)}
+        calls = local_calls(module, objects_given(module, given, imported))
+        kinds = Kinds(module, calls, imported, given)
         name_tests_once(kinds)
         self._read(file, kinds, frozenset())
         self._shared: tuple[object, ...] = ()

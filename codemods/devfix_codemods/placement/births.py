@@ -100,7 +100,7 @@ class Births:
         self._factories = Factories(self, self._moves)
         self._readers = Readers(self)
         self.origins = Origins(kinds.given, imported)
-        self._datasets = Datasets(kinds, imported, self.origins, module.nodes())
+        self._datasets = Datasets(kinds, imported, Origins(kinds.given_anywhere(), imported), module.nodes())
         self._batches = Batches(self)
         self.loaders = Loaders(self)
         self.objects = Objects(self)

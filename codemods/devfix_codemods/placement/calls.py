@@ -1,13 +1,21 @@
 """Which calls run which functions of the same file, and which values are such functions."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names, resolved
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 
+EMPTY: Mapping[Node, Class] = MappingProxyType({})
 
-def local_calls(module: Module) -> dict[Node, Function]:
-    """The functions, methods and constructors that calls surely run. Calls of modules run `forward` by themselves."""
-    instances = _instances(module)
+
+def local_calls(module: Module, objects: Mapping[Node, Class] = EMPTY) -> dict[Node, Function]:
+    """The functions, methods and constructors that calls surely run. Calls of modules run `forward` by themselves.
+
+    `objects`: of which class the parameters are that other files give.
+    """
+    instances = _instances(module, objects)
     found: dict[Node, Function] = {}
     for _ in range(DEEPEST):
         for node in module.of(Op.CALL):
@@ -30,9 +38,9 @@ def _hand_on(calls: dict[Node, Function], instances: dict[Node, Class]) -> bool:
     return bool(new)
 
 
-def _instances(module: Module) -> dict[Node, Class]:
+def _instances(module: Module, objects: Mapping[Node, Class]) -> dict[Node, Class]:
     """Objects of classes of this file, by where they are made or kept."""
-    found: dict[Node, Class] = {}
+    found = dict(objects)
     for function in module.functions:
         itself = function.self_node
         if itself is not None and function.owner is not None:

@@ -52,7 +52,8 @@ class Collations:
         """The function that a call of `value` runs: of a `functools.partial`, a bound method or an object as well."""
         if value.op is Op.CALL and name(value.args[0]) == "functools.partial" and len(value.args) > 1:
             return self._function(resolved(value.args[1]))
-        if (found := function_of(value)) is not None:
+        found = function_of(value) or self._imported.definition(value)
+        if isinstance(found, Function):
             return found
         bound = value.op is Op.ATTR
         owner = self._kinds.class_of(value.args[0] if bound else value)

@@ -3,7 +3,7 @@
 import ast
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, kind, method_effect
+from devfix_codemods.catalogue import MOVES, Effect, Kind, canonical, effect, kind, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device
@@ -11,7 +11,7 @@ from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.kinds import Kinds
-from devfix_codemods.placement.places import CUDA, Place, place_of
+from devfix_codemods.placement.places import CUDA, Place, place_of, sounds_like_device
 from devfix_codemods.placement.targets import moving_call
 
 if TYPE_CHECKING:
@@ -45,6 +45,18 @@ def place_given(kinds: Kinds, call: Node) -> Place | None:
         return None
     places = [_place_of_move(kinds, call, called, one) for value, _ in called.returns for one in _choices(value)]
     return places[0] if places and all(one == places[0] for one in places) else None
+
+
+def makes_on_host(kinds: Kinds, call: Node) -> bool:
+    """Whether a function of another file makes the module that it gives, and speaks of no device."""
+    called = kinds.imported.definition(call.args[0])
+    made = kinds.abroad.get(call, ())
+    if not isinstance(called, Function) or not made or any(map(sounds_like_device, called.parameters)):
+        return False
+    moving = (one.args[0].extra for one in called.nodes if one.op is Op.CALL and one.args[0].op is Op.ATTR)
+    return not any(method_effect(str(one)) in MOVES for one in moving) and all(
+        one.op is Op.CALL and one.function is called and kinds.is_module(one) and not has_device(one) for one in made
+    )
 
 
 def _place_of_move(kinds: Kinds, call: Node, called: Function, value: Node) -> Place | None:

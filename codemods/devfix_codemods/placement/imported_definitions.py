@@ -12,7 +12,7 @@ Home = Hashable
 """What tells files apart, for whoever finds them."""
 
 Find = Callable[[Home, str], tuple[Home, ast.Module, str] | None]
-"""From a file and a dotted name that it imports to the file that defines it, its tree, and the name there."""
+"""From a file and a dotted name that it imports to the file whose top level binds it, its tree, and the name there."""
 
 Answer = TypeVar("Answer")
 
@@ -29,6 +29,7 @@ class ImportedDefinitions:
         wanted: Callable[[Home, Function], Mapping[str, Wanted]] | None = None,
         callers: Callable[[str], Iterable[tuple[str, Call]]] | None = None,
         plain: Callable[[str], Iterable[tuple[str, Plain]]] | None = None,
+        importing: Callable[[str], Iterable[tuple[Home, ast.Module]]] | None = None,
         lowered: Callable[[Home], Module | None] = lambda _: None,
     ) -> None:
         self._home = home
@@ -38,14 +39,33 @@ class ImportedDefinitions:
         self._wanted = wanted
         self._callers = callers
         self._plain = plain
+        self._importing = importing
         self._shared = lowered
         self._calls: dict[str, list[tuple[str, Call]]] = {}
+        self._callers_of: dict[str, list[tuple[Home, ast.Module]]] = {}
         self._plainly: dict[str, list[tuple[str, Plain]]] = {}
         self._managed: dict[Class, bool] = {}
         self._homes: dict[Module, Home] = {}
         self._modules: dict[ast.Module, Module] = {}
         self.own_modules: list[Module] = []
         """The other files that were lowered for this analysis alone."""
+
+    def is_of(self, module: Module) -> None:
+        """Say which file is analysed: others may name what it defines."""
+        self._modules[module.tree] = module
+
+    def is_spoken_of(self, called: str) -> bool:
+        """Whether a file that imports this one speaks of what is `called` so."""
+        return bool(self._speaking(called))
+
+    def importing(self, called: str) -> Iterator[Module]:
+        """The files that import this one and speak of what is `called` so."""
+        yield from (self._lowered(*one) for one in self._speaking(called))
+
+    def _speaking(self, called: str) -> list[tuple[Home, ast.Module]]:
+        if called not in self._callers_of:
+            self._callers_of[called] = list(self._importing(called)) if self._importing is not None else []
+        return self._callers_of[called]
 
     @property
     def collating(self) -> list[Module]:
@@ -100,15 +120,23 @@ class ImportedDefinitions:
             bases = map(self.definition, one.bases)
             pending += [base for base in bases if isinstance(base, Class) and base not in pending]
 
+    def value(self, node: Node) -> Node | None:
+        """What the top level of another file binds an imported name to, if it is no class and no function."""
+        found = name(node)
+        made = self._bound(node.function.module, found) if found is not None and self._find is not None else None
+        return made if made is not None and made.op not in {Op.CLASS, Op.FUNCTION} else None
+
     def _imported(self, module: Module, dotted: str) -> Class | Function | None:
+        made = self._bound(module, dotted)
+        return made.extra if made is not None and isinstance(made.extra, Class | Function) else None
+
+    def _bound(self, module: Module, dotted: str) -> Node | None:
         assert self._find is not None
         found = self._find(self._homes.get(module, self._home), dotted)
         if found is None:
             return None
         home, tree, last = found
-        other = self._lowered(home, tree)
-        made = other.top.finals.get(last)
-        return made.extra if made is not None and isinstance(made.extra, Class | Function) else None
+        return self._lowered(home, tree).top.finals.get(last)
 
     def _lowered(self, home: Home, tree: ast.Module) -> Module:
         found = self._modules.get(tree)

@@ -5,7 +5,9 @@ nothing is known.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_module_class, libraries
 from devfix_codemods.catalogue import torch as rows
@@ -34,14 +36,18 @@ from devfix_codemods.placement.uses import (
     moved_operands,
     parts_of_one,
 )
-from devfix_codemods.placement.values import of_field, of_value
+from devfix_codemods.placement.values import given_abroad, of_field, of_value
 
 
 class Kinds(Facts):
     """Kinds of the values of one file."""
 
     def __init__(
-        self, module: Module, calls: dict[Node, Function], imported: ImportedDefinitions | None = None
+        self,
+        module: Module,
+        calls: dict[Node, Function],
+        imported: ImportedDefinitions | None = None,
+        abroad: Mapping[Node, list[Node]] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         self.module = module
@@ -51,6 +57,8 @@ class Kinds(Facts):
         """The parameters of which an annotation says what they are, by name."""
         self.given: dict[Node, list[Node]] = defaultdict(list)
         """What the calls in this file give each parameter."""
+        self.abroad = abroad
+        """What calls in other files give them."""
         self.gone_through: dict[Node, Node] = {}
         """Objects that give the elements of another value, and which."""
         self.rows: set[Node] = set()
@@ -73,6 +81,7 @@ class Kinds(Facts):
         """Attributes that the body of their class declares, as those of dataclasses are."""
         for one in module.classes:
             self._declarations(one)
+        given_abroad(self)
         for function in module.functions:
             self._function(function)
         same_kinds(self)
@@ -181,6 +190,11 @@ class Kinds(Facts):
     def has_parameters(self, node: Node) -> bool:
         """Whether the parameters, or the state, of a module are asked for."""
         return self.is_among(node, self.stateful)
+
+    def given_anywhere(self) -> Mapping[Node, list[Node]]:
+        """What the calls in this file and in others give each parameter."""
+        known = dict.fromkeys((*self.given, *self.abroad))
+        return {one: [*self.given.get(one, ()), *self.abroad.get(one, ())] for one in known}
 
     def is_given(self, parameter: Node) -> bool:
         """Whether all that a parameter may get stands in this file: its function is called, and nowhere else named."""

@@ -44,12 +44,14 @@ class Loaders:
         return found
 
     def calls_of(self, iterable: Node) -> Iterator[Node]:
-        """The calls that make a loader, in this file."""
+        """The calls that make a loader, here or where another file gives it."""
         return (one for one in self._made if one is iterable or self._kinds.find(one) is self._kinds.find(iterable))
 
     @cached_property
     def _made(self) -> list[Node]:
-        return [one for one in self._births.module.of(Op.CALL) if canonical(name(one.args[0]) or "") in rows.LOADERS]
+        given = (one for values in self._kinds.abroad.values() for one in values if one.op is Op.CALL)
+        calls = (*self._births.module.of(Op.CALL), *given)
+        return [one for one in calls if canonical(name(one.args[0]) or "") in rows.LOADERS]
 
     @cached_property
     def _told(self) -> set[Node]:

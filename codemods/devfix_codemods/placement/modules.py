@@ -9,7 +9,7 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import has_device, keyword
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
-from devfix_codemods.placement.imported_calls import place_given
+from devfix_codemods.placement.imported_calls import makes_on_host, place_given
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import sounds_like_options, sounds_like_runner
@@ -66,6 +66,8 @@ class Modules:
             self.of_class(node, made)
         elif (place := place_given(self._kinds, node)) is not None:
             self._moves.at(node, place)
+        elif makes_on_host(self._kinds, node):
+            self._made(node, "used-as-module")
         else:
             self.of_library(node, qualified)
 

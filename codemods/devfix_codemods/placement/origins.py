@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 
 DEEPEST = 6
@@ -33,6 +33,23 @@ class Origins:
             if not before:
                 found.append(one)
         return found
+
+    def made(self, node: Node) -> list[Node]:
+        """As `of`; what its own methods give back, `net.to(device)`, is the value still."""
+        found: list[Node] = []
+        pending = [node]
+        for one in pending:  # grows
+            for origin in self.of(one):
+                itself = _itself(origin)
+                if itself is None:
+                    found.append(origin)
+                elif itself not in pending:
+                    pending.append(itself)
+        return list(dict.fromkeys(found))
+
+    def parts(self, whole: Node, part: Node) -> list[Node]:
+        """What stands at the place of `part` in what is taken apart, and what makes it."""
+        return [made for one in _parts(whole, part) for made in self.made(one)]
 
     def before(self, node: Node, depth: int = 0) -> Iterable[Node]:
         """What a value is a copy of, a choice between, or a known element of."""
@@ -83,6 +100,18 @@ class Origins:
                 for store in function.stores:
                     if store.is_attribute and store.key == node.extra and store.base is function.self_node:
                         yield store.value
+
+
+def _itself(call: Node) -> Node | None:
+    """`net` of `net.to(device)`"""
+    callee = call.args[0] if call.op is Op.CALL else None
+    given_back = callee is not None and callee.op is Op.ATTR and callee.extra in _GIVING_ITSELF and not names(callee)
+    return callee.args[0] if callee is not None and given_back else None
+
+
+_GIVING_ITSELF = frozenset(
+    {"to", "cuda", "cpu", "eval", "train", "half", "float", "double", "requires_grad_", "share_memory", "apply"}
+)
 
 
 def _parts(base: Node, node: Node) -> Iterable[Node]:

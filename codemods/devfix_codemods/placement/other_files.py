@@ -42,7 +42,9 @@ def _given_by_callers(births: "Births", function: Function) -> None:
 
 
 def _spelled(site: Site, near: Node) -> Node:
-    """The device that another file spells out."""
+    """The device that another file spells out, or keeps to itself."""
+    if site.spelled is None:
+        return Node(Op.UNKNOWN, None, (), None, near.guard, near.function, near.statement)
     return Node(Op.CONST, ast.Constant(site.spelled), (), site.spelled, near.guard, near.function, near.statement)
 
 

@@ -19,7 +19,8 @@ Condition = frozenset[tuple[Hashable, bool]]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a value is, for another file: on the device that something else names, or one that is text."""
+    """Where a value is, for another file: on the device that something else names, one that is text, or on some device
+    that only the file knows which says so."""
 
     device: Argument | None
     spelled: str | int | None

@@ -226,11 +226,11 @@ def _placed(analysis: "Analysis", node: Node, given: Mapping[Argument, Node]) ->
     return _named(moved.end.place.node, when, given) if when or (when is not None and not chosen) else None
 
 
-def _named(device: Node | None, when: Condition, given: Mapping[Argument, Node]) -> Site | None:
-    """A device that a call gets as well, or one that is spelled out."""
+def _named(device: Node | None, when: Condition, given: Mapping[Argument, Node]) -> Site:
+    """A device that a call gets as well, one that is spelled out, or one of which only the caller knows."""
     same = (at for at, one in given.items() if device is not None and resolved(one) is resolved(device))
     at = next(same, None)
-    return Site(at, None, when) if at is not None else _spelled_out(device, when)
+    return Site(at, None, when) if at is not None else _spelled_out(device, when) or Site(None, None, when)
 
 
 def _is_wrapped(node: Node) -> bool:

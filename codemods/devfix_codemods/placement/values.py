@@ -24,6 +24,18 @@ def of_value(kinds: "Kinds", node: Node) -> None:
         handler(kinds, node)
 
 
+def given_abroad(kinds: "Kinds") -> None:
+    """A parameter is what calls in other files give, where they agree; another value is what other files make it by,
+    where all of that is known."""
+    for one in dict.fromkeys(one for values in kinds.abroad.values() for one in values):
+        if one.function.module is not kinds.module:
+            of_value(kinds, one)
+    for node, values in kinds.abroad.items():
+        known = set(map(kinds.of, values)) - ({None} if node.op is Op.PARAM else set())
+        for one in values if len(known) == 1 else ():
+            kinds.unify(node, one)
+
+
 def _phi(kinds: "Kinds", node: Node) -> None:
     shared = node.syntax is node.function.syntax  # one name for several things, as functions inside see it
     if shared or node not in kinds.module.read:

@@ -130,7 +130,7 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
         yield from _of_choice(analysis, conflict, call, point)
         return
     if not all(means_same(analysis, one, call, point) for one in given):
-        yield from _as_spelled_here(analysis, conflict, conflict.end.place.node, point)
+        yield from _as_spelled_here(analysis, conflict, conflict.end.place.node, None, point)
         return
     test = None
     if needs_accelerator(analysis, call):
@@ -181,8 +181,9 @@ def _declared(analysis: Analysis, move: Node, point: Point) -> Iterator[Suffix]:
 def _as_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """The device of an end that is no call of `.to`: it was given to a factory, or to a function."""
     placed = conflict.end.place.node
-    if placed is conflict.end.node and placed.op not in {Op.PARAM, Op.CALL}:
-        return  # a device that is declared, by whatever name
+    if placed is conflict.end.node and placed.op not in {Op.PARAM, Op.CALL}:  # a device that is declared
+        yield from _as_spelled_here(analysis, conflict, placed, None, point)
+        return
     named = placed.syntax if placed is not None else None
     named = ast.Name(named.arg) if isinstance(named, ast.arg) else named
     test = spelled_test(conflict.end.under - point.guard, point)
@@ -197,17 +198,20 @@ def _as_given_under(
     if isinstance(named, _NAMES) and means_same(analysis, named, conflict.end.node, point):
         text = analysis.text(named).replace("'", '"') if isinstance(named, ast.Constant) else analysis.text(named)
         yield Suffix(f".to({text})", text if test is None else None, test=test)
-    elif test is None:
-        yield from _as_spelled_here(analysis, conflict, placed, point)
+    else:
+        yield from _as_spelled_here(analysis, conflict, placed, test, point)
 
 
-def _as_spelled_here(analysis: Analysis, conflict: Conflict, device: Node | None, point: Point) -> Iterator[Suffix]:
-    """The device that the other value is moved to, under the name that it has here."""
+def _as_spelled_here(
+    analysis: Analysis, conflict: Conflict, device: Node | None, test: str | None, point: Point
+) -> Iterator[Suffix]:
+    """The device that the other value is moved to, under the name that it has here, and the test that it is moved
+    under."""
     if device is None or not _is_device(analysis, "device", device):
         return
     text = spelled(analysis, device, point)
     if text is not None:
-        yield Suffix(f".to({text})", text)
+        yield Suffix(f".to({text})", text if test is None else None, test=test)
 
 
 def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:

@@ -16,6 +16,7 @@ from devfix_codemods.repairs.caches import is_kept_for_all
 from devfix_codemods.repairs.cut import UNSAFE, Cut, behind_making, with_keyword
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.indexed import index_copied, stays
+from devfix_codemods.repairs.module_values import at_reads
 from devfix_codemods.repairs.points import before
 from devfix_codemods.repairs.readers import wanted_on_host
 from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling, in_display, in_row
@@ -61,6 +62,7 @@ def factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     yield from beside_sibling(analysis, source, conflict)
     yield from at_meeting(analysis, source, conflict, itself=True)
     yield from added_anew(source, conflict)
+    yield from at_reads(analysis, source, conflict)
 
 
 def array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

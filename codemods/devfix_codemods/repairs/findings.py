@@ -29,6 +29,9 @@ _MOVED = (
     b".rsample(",
     b".detach()",
     b"DataParallel(",
+    b".backward(",
+    b".cuda.",
+    b".parameters()",
     b"return_tensors",
 )
 _READ = (b".numpy()", b".cpu()", b"_padded_seq", b"matplotlib", b"np.")

@@ -61,7 +61,7 @@ RULE = Rule(
     "generator-device",
     (
         (b"generator=", b".to("),
-        (b"torch.Generator(", b"generator="),
+        (b"torch.Generator(",),
         (b"Generator(", b"generator="),
         (b"generator=torch.manual_seed(",),
         (b"set_rng_state(",),

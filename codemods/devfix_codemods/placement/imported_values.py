@@ -1,0 +1,96 @@
+"""What other files give one: results of their functions, what their objects keep, objects that they make themselves.
+
+Only of values that are asked what sort of thing they are.
+"""
+
+from collections.abc import Iterator
+
+from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.asking import Uses
+from devfix_codemods.placement.calls import bound, method
+from devfix_codemods.placement.imported_definitions import ImportedDefinitions
+from devfix_codemods.placement.origins import Origins
+
+Made = Iterator[tuple[Node, list[Node]]]
+"""A value of this file, and what other files make it by."""
+
+
+def imported_values(module: Module, imported: ImportedDefinitions) -> dict[Node, list[Node]]:
+    """By value: all that it may be made by, where other files make it."""
+    others = _Others(module, imported)
+    found = {node: made for node, made in others.all() if made and not any(map(is_none, made))}
+    return {node: made for node, made in found.items() if any(one.function.module is not module for one in made)}
+
+
+class _Others:
+    def __init__(self, module: Module, imported: ImportedDefinitions) -> None:
+        self._module = module
+        self._imported = imported
+        self._uses = Uses(module)
+
+    def all(self) -> Made:
+        for call in self._module.of(Op.CALL):
+            called = self._imported.definition(call.args[0])
+            if isinstance(called, Function) and called.module is not self._module:
+                yield from self._result(call, call, called)
+            elif isinstance(called, Class) and called.home.module is not self._module:
+                yield from self._kept(call, called)
+        for node in (*self._module.of(Op.REF), *self._module.of(Op.ATTR)):
+            made = self._imported.value(node) if self._may_be_value(node) else None
+            if made is not None:
+                yield node, Origins({}, self._imported).made(made)
+
+    def _result(self, result: Node, call: Node, called: Function) -> Made:
+        """What a function returns, as one or unpacked."""
+        if called.yields:
+            return
+        given: dict[Node, list[Node]] = {}
+        for argument, parameter in bound(call, called):
+            given.setdefault(parameter, []).append(argument)
+        origins = Origins(given, self._imported)
+        made = [one for value, _ in called.returns for one in origins.made(value)]
+        if self._uses.asks(result):
+            yield result, made
+        for part in self._module.users.get(result, ()):
+            if part.op is Op.ITEM and len(part.args) == 1 and self._uses.asks(part):
+                yield part, [one for whole in made for one in origins.parts(whole, part)]
+
+    def _kept(self, call: Node, made: Class) -> Made:
+        """What an object of a class keeps, and what its methods return."""
+        copies = self._uses.copies(call)
+        for one in copies:
+            for read in self._module.users.get(one, ()):
+                if read.op is not Op.ATTR or self._is_set(read.extra, copies):
+                    continue
+                run = method(made, str(read.extra))
+                for user in self._module.users.get(read, ()) if run is not None else ():
+                    if run is not None and user.op is Op.CALL and user.args[0] is read:
+                        yield from self._result(user, user, run)
+                if run is None and self._uses.asks(read):
+                    origins = Origins({}, self._imported)
+                    yield read, [each for value in _stored(made, read.extra) for each in origins.made(value)]
+
+    def _is_set(self, attribute: object, objects: list[Node]) -> bool:
+        """Whether this file sets an attribute of an object."""
+        return any(
+            store.is_attribute and store.key == attribute and store.base in objects
+            for function in self._module.functions
+            for store in function.stores
+        )
+
+    def _may_be_value(self, node: Node) -> bool:
+        text = name(node)
+        return text is not None and not text.startswith(_ELSEWHERE) and self._uses.asks(node)
+
+
+def _stored(owner: Class, attribute: object) -> Iterator[Node]:
+    for one in owner.lineage():
+        for function in one.methods.values():
+            for store in function.stores:
+                if store.is_attribute and store.key == attribute and store.base is function.self_node:
+                    yield store.value
+
+
+_ELSEWHERE = ("torch.", "numpy.", "builtins.")
