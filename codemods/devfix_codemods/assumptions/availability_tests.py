@@ -28,8 +28,8 @@ _DEEPEST = 8
 _CALLERS = 2
 
 
-def is_asked(index: Index, node: Node, depth: int = _CALLERS) -> bool:
-    """Whether the machine is asked for before `node` is computed: by a test, a `try`, a name, or by all callers."""
+def is_guarded(index: Index, node: Node, depth: int = _CALLERS) -> bool:
+    """Whether `node` is computed only where the program knows of a card: by a test, a `try`, a name, or all callers."""
     words = _ROUNDABOUT if depth == _CALLERS else _WORDS
     if speaks(index, node.guard, words) or any(words.search(ast.unparse(one)) for one in _filters(node)):
         return True
@@ -44,7 +44,7 @@ def is_asked(index: Index, node: Node, depth: int = _CALLERS) -> bool:
         if any(_SKIPS.search(ast.unparse(one)) for one in decorators):
             return True
         callers = index.callers(function)
-        if depth and callers and all(is_asked(index, one, depth - 1) for one in callers):
+        if depth and callers and all(is_guarded(index, one, depth - 1) for one in callers):
             return True
         if speaks(index, _defined_under(function), _WORDS):
             return True

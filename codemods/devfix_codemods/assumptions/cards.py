@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from devfix_codemods.assumptions.answers import Answer
-from devfix_codemods.assumptions.availability_tests import is_asked
+from devfix_codemods.assumptions.availability_tests import is_guarded
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.assumptions.policy import TITLE, Policy
 from devfix_codemods.assumptions.spelled_cuda import names_cuda
@@ -22,7 +22,7 @@ def constants(index: Index, policy: Policy) -> Iterator[Answer]:
     """`device = "cuda"` at the top of a script."""
     module = index.analysis.module
     for statement, made in assigned(module.top, module.tree):
-        if not names_cuda(made) or not binds_torch(module.tree) or not policy.host_would_do or is_asked(index, made):
+        if not names_cuda(made) or not binds_torch(module.tree) or not policy.host_would_do or is_guarded(index, made):
             continue
         value = statement.value
         inner = value.args[0] if isinstance(value, ast.Call) else value

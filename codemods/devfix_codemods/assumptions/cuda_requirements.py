@@ -7,7 +7,7 @@ file that imports what needs CUDA. One that asks where its input is, and goes on
 import ast
 from collections.abc import Hashable, Sequence
 
-from devfix_codemods.assumptions.availability_tests import is_asked
+from devfix_codemods.assumptions.availability_tests import is_guarded
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.assumptions.purpose import imports_cuda
 from devfix_codemods.ir import Class, Function, Guard, Node, Op
@@ -24,7 +24,7 @@ def hands_to_cuda(index: Index) -> bool:
     demands = _Demands(index.analysis.constraints.births.imported)
     module = index.analysis.module
     return any(
-        demands.refuses(found, 0) and not is_asked(index, call)
+        demands.refuses(found, 0) and not is_guarded(index, call)
         for call in index.calls
         if (found := demands.called(call)) is not None and _module_of(found) is not module
     )

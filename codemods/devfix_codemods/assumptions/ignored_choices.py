@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from devfix_codemods.assumptions.answers import Answer
-from devfix_codemods.assumptions.availability_tests import is_asked
+from devfix_codemods.assumptions.availability_tests import is_guarded
 from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.assumptions.spelled_cuda import SpelledCuda, names_cuda
 from devfix_codemods.catalogue import Effect, Kind, method_effect
@@ -37,7 +37,7 @@ def omissions(index: Index, chosen: Chosen) -> Iterator[Answer]:
         tensor = _tensor_given(index, call, function)
         text = chosen(call) or (f"{tensor}.device" if tensor is not None else None)
         elsewhere = any(each is function and _may_give(one, function, device) for one, each in calls.items())
-        if text is None and (not elsewhere or is_asked(index, call)):
+        if text is None and (not elsewhere or is_guarded(index, call)):
             continue
         fix, syntax = None, call.syntax
         assert isinstance(syntax, ast.Call)
@@ -93,7 +93,7 @@ def options(index: Index, chosen: Chosen) -> Iterator[Answer]:
             literal = given.args[at] if at is not None else None
             if literal is None or not isinstance(literal.syntax, ast.expr) or given.statement is not call.statement:
                 continue
-            if not names_cuda(literal) or is_asked(index, call):
+            if not names_cuda(literal) or is_guarded(index, call):
                 continue
             text = index.text(literal.syntax)
             shared = word if word is not None and _is_given_elsewhere(index, call, word) else None

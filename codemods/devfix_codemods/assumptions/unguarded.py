@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from devfix_codemods.assumptions.answers import Answer
-from devfix_codemods.assumptions.availability_tests import is_asked
+from devfix_codemods.assumptions.availability_tests import is_guarded
 from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
@@ -36,7 +36,7 @@ def unguarded_calls(index: Index) -> Iterator[Answer]:
         return
     for call in index.calls:
         api = _api(call)
-        if api is not None and not is_asked(index, call) and not _needs_cuda_anyway(index, call):
+        if api is not None and not is_guarded(index, call) and not _needs_cuda_anyway(index, call):
             found = _found(index, call, api)
             if found is not None:
                 yield found
@@ -97,7 +97,7 @@ def _needs_cuda_anyway(index: Index, call: Node) -> bool:
     if any(_pins(index, one) for one in call.function.nodes if one.op is Op.CALL):
         return True
     others = (one for each in _around(call) for one in each.nodes if one.op is Op.CALL)
-    return any(_api(one) in _FAILING and not is_asked(index, one) for one in others)
+    return any(_api(one) in _FAILING and not is_guarded(index, one) for one in others)
 
 
 def _pins(index: Index, call: Node) -> bool:
@@ -135,7 +135,7 @@ def _provides_for_others(around: ast.AST) -> bool:
 def _names_cuda_alone(index: Index, function: Function) -> bool:
     """Whether a function moves something to CUDA, or makes it there, without asking whether it is there."""
     for call in function.nodes:
-        if call.op is not Op.CALL or is_asked(index, call):
+        if call.op is not Op.CALL or is_guarded(index, call):
             continue
         constants = (one.extra for one in call.args[1:] if one.op is Op.CONST)
         is_written = any(isinstance(one, str) and one.startswith("cuda") for one in constants)
@@ -156,7 +156,7 @@ def _generator_state(index: Index, call: Node, statement: ast.Assign) -> Answer 
         return None
     target = ast.unparse(statement.targets[0])
     restores = [one for one in index.calls if called(one, "torch.cuda.set_rng_state") and _restores(one, target)]
-    restores = [one for one in restores if not is_asked(index, one)]
+    restores = [one for one in restores if not is_guarded(index, one)]
     owner = call.function.owner
     scope = owner.syntax if owner is not None and "." in target else call.function.syntax
     loads = (

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from devfix_codemods.assumptions.answers import Answer
-from devfix_codemods.assumptions.availability_tests import is_asked, speaks
+from devfix_codemods.assumptions.availability_tests import is_guarded, speaks
 from devfix_codemods.assumptions.comparisons import Comparisons
 from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.catalogue import canonical
@@ -102,7 +102,7 @@ class Pins:
         return place.node is not None and may_be_host(self._index, place.node) and self._asked(call)
 
     def _asked(self, call: Node) -> bool:
-        return is_asked(self._index, call)
+        return is_guarded(self._index, call)
 
     # Loaders
 

@@ -37,7 +37,7 @@ class Tensors:
         receiver = discard.receiver
         if is_no_tensor(receiver, discard.call.guard) or self._is_annotated_otherwise(receiver):
             return False
-        if discard.is_conversion or discard.owner is not None or _is_asked(discard):
+        if discard.is_conversion or discard.owner is not None or _is_type_checked(discard):
             return True
         kind = self._kinds.of(receiver)
         if kind is not None:
@@ -46,7 +46,7 @@ class Tensors:
 
     def is_surely_one(self, discard: Discard) -> bool:
         """Whether something says so, and not only the functions that a parameter is handed on to."""
-        if discard.is_conversion or _is_asked(discard) or discard.owner is not None:
+        if discard.is_conversion or _is_type_checked(discard) or discard.owner is not None:
             return not discard.is_conversion
         receiver = discard.receiver
         made = next(iter(self._index.analysis.constraints.births.roots(receiver)), receiver)
@@ -116,7 +116,7 @@ def _annotation(node: Node) -> object:
     return getattr(node.syntax, "annotation", None) if node.op is Op.PARAM else None
 
 
-def _is_asked(discard: Discard) -> bool:
+def _is_type_checked(discard: Discard) -> bool:
     """Whether a test has found that it is one: `if torch.is_tensor(x):`"""
     asked = ("isinstance", key(discard.receiver))
     return any(

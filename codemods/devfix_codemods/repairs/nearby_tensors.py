@@ -25,7 +25,7 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
         if bound is None or bound == "_" or not node.guard <= point.guard or _is_born_on_host(analysis, node):
             continue  # a name that is bound on some paths alone may mean nothing here
         if _is_tensor(analysis, node) and _is_given(node, point) and not may_be_number(node, point.guard):
-            known = analysis.kinds.of(node) is Kind.TENSOR or _is_asked(node)
+            known = analysis.kinds.of(node) is Kind.TENSOR or _has_its_device_read(node)
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
     for chosen, called in names.items():
         if _is_moved_on_condition(chosen, conflict.end.node) and not analysis.kinds.is_module(chosen):
@@ -101,7 +101,7 @@ def _is_container(node: Node) -> bool:
     return bool(users) and all(one.op is Op.ITEM and one.args[0] is node and one.extra is not None for one in users)
 
 
-def _is_asked(node: Node) -> bool:
+def _has_its_device_read(node: Node) -> bool:
     """Whether the program itself asks a value for its device."""
     return any(one.op is Op.ATTR and one.extra == "device" and one.args[0] is node for one in node.function.nodes)
 

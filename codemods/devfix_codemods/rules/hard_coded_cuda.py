@@ -65,7 +65,7 @@ from functools import partial
 
 from devfix_codemods.assumptions import current_card, ignored_choices
 from devfix_codemods.assumptions.answers import Answer
-from devfix_codemods.assumptions.availability_tests import is_asked
+from devfix_codemods.assumptions.availability_tests import is_guarded
 from devfix_codemods.assumptions.cards import constants, later_cards
 from devfix_codemods.assumptions.comparisons import Comparisons, may_compare
 from devfix_codemods.assumptions.cuda_requirements import hands_to_cuda
@@ -107,9 +107,9 @@ def _told(program: Program, index: Index) -> Iterator[Answer]:
 
 def _of_sites(program: Program, index: Index) -> Iterator[Answer]:
     found = worth_asking(index, spelled(index))
-    asked = {one for one in found if is_asked(index, one.call)}
-    unasked = [one for one in found if one not in asked]
-    moving = frozenset(one.syntax for one in unasked)
+    guarded = {one for one in found if is_guarded(index, one.call)}
+    unguarded = [one for one in found if one not in guarded]
+    moving = frozenset(one.syntax for one in unguarded)
     followings = Followings(partial(program.placement_without, moving), moving)
     policy = Policy(
         index,
@@ -124,9 +124,9 @@ def _of_sites(program: Program, index: Index) -> Iterator[Answer]:
     yield from ignored_choices.omissions(index, at_hand)
     yield from later_cards(index)
     yield from ignored_choices.options(index, at_hand)
-    yield from Placing(index, unasked, followings, policy).told() if unasked else ()
+    yield from Placing(index, unguarded, followings, policy).told() if unguarded else ()
     yield from ignored_choices.that_ask_a_tensor(index, found)
-    yield from Placing.back(index, asked, followings)
+    yield from Placing.back(index, guarded, followings)
     yield from ignored_choices.that_ask_for_cuda(index, found, partial(at_hand, asks=True))
     yield from constants(index, policy)
 

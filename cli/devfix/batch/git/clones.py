@@ -61,8 +61,8 @@ def _checkout(plan: Plan, repository: Repository, git: Git, clone: Clone, work: 
 
 def _refuse_taken(plan: Plan, wanted: Wanted, identity: Identity, clone: Clone, branch: str) -> None:
     """A branch that this run pushed before it was cut short is no obstacle: its last commit says whose it is."""
-    is_asked = plan.publish in (Publish.PUSH, Publish.PR) and plan.existing is Existing.SKIP
-    if not is_asked or wanted.existing is None:
+    is_guarded = plan.publish in (Publish.PUSH, Publish.PR) and plan.existing is Existing.SKIP
+    if not is_guarded or wanted.existing is None:
         return
     if not identity.is_author_of(clone.commit_there(branch, wanted.existing)):
         raise BranchTakenError(f"{shown(clone.source)} has the branch {branch} already")
