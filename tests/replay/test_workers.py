@@ -169,3 +169,23 @@ finally:
     assert before.device_error is not None
     assert before.stdout.head == "[]\n"
     assert ("train.py", 8) in after.reached
+
+
+def test_a_folder_for_temporary_files_may_be_half_as_long_as_sockets_allow(
+    replay: Replay, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of macOS is; what shares tensors between processes has a socket two folders below."""
+    long = tree.parent / "temporary-files".ljust(60 - len(str(tree.parent)), "-")
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    script = """
+import torch
+from torch.utils.data import DataLoader
+
+if __name__ == "__main__":
+    print(sum(batch.sum().item() for batch in DataLoader(torch.ones(4, 2), 2, num_workers=1)))
+"""
+    before, _ = ends(replay(script, script + "x = 1\n", timeout=60))
+    assert before.passed
+    assert before.stdout.head == "8.0\n"
+    assert list(long.iterdir()) == []

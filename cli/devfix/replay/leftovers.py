@@ -51,11 +51,15 @@ atexit.register(undo_all)
 
 
 class Folder:
-    """A new folder in `parent`, or in that for temporary files, until it is removed."""
+    """A new folder in `parent`, or in that for temporary files, until it is removed.
 
-    def __init__(self, prefix: str, parent: str | Path | None = None) -> None:
+    Its name ends in so many hexadecimal `digits`.
+    """
+
+    def __init__(self, prefix: str, parent: str | Path | None = None, digits: int = 12) -> None:
         while True:
-            self.path = Path(parent or tempfile.gettempdir(), f"{prefix}{secrets.token_hex(6)}").absolute()
+            name = f"{prefix}{secrets.token_hex(digits // 2)}"
+            self.path = Path(parent or tempfile.gettempdir(), name).absolute()
             if self.path.exists():
                 continue
             self._key = to_undo(lambda: remove(self.path))

@@ -59,8 +59,8 @@ class Workspace:
     """The place of the copies of one tree. Use as a context manager: leaving it removes everything.
 
     `root` is the copied tree, `control` a folder beside it for what passes between parent and probe, and `temporary`
-    one for the script's temporary files. `left_out` tells which files were not copied, and why. With `keep` the copies
-    stay, each in a folder of `folder` that is named like its run.
+    one elsewhere, of a short name, for the script's temporary files. `left_out` tells which files were not copied, and
+    why. With `keep` the copies stay, each in a folder of `folder` that is named like its run.
 
     Files that git ignores are copied too: they are often the data and settings that a script needs.
     """
@@ -74,6 +74,7 @@ class Workspace:
             raise WorkspaceError(f"the tree cannot be read: {error.strerror}: {error.filename}") from error
         self._mentioned: dict[bytes, bool] = {}
         self._place = Folder("devfix-replay-", _home(self.original))
+        self._temporary: list[Folder] = []
         self._settle(self._place.path)
 
     def _settle(self, folder: Path) -> None:
@@ -82,7 +83,9 @@ class Workspace:
         self.root = self.folder / "tree" / (self.original.name or "root")
         self._copy = Copy(self.original, self._plan, self.root)
         self.control = self.folder / "control"
-        self.temporary = self.folder / "tmp"
+        # Not below: workers of a DataLoader have sockets there, and systems take no path of a socket over 103 bytes.
+        self._temporary.append(Folder("d", digits=6))
+        self.temporary = self._temporary[-1].path
 
     @property
     def left_out(self) -> Mapping[Path, str]:
@@ -121,6 +124,8 @@ class Workspace:
             self._place.keep()
         else:
             self._place.remove()
+        for folder in self._temporary:
+            folder.remove()
 
     def fresh(self, files: Mapping[Path, bytes | None], run: str = "run") -> None:
         """Have a fresh copy of the tree for the run called `run`.
@@ -132,8 +137,7 @@ class Workspace:
         """
         self._set_aside()
         self._run = run
-        for folder in (self.control, self.temporary):
-            folder.mkdir(parents=True)
+        self.control.mkdir(parents=True)
         try:
             self._copy.restore(files)
         except OSError as error:
@@ -141,7 +145,8 @@ class Workspace:
 
     def _set_aside(self) -> None:
         """Clear what the last run left beside the copy, and where copies are kept the copy too."""
-        remove(self.control, self.temporary)
+        with contextlib.suppress(FileNotFoundError):
+            remove(self.control, *self.temporary.iterdir())
         if self._keep and self.root.exists():
             self.root.parent.rename(self._free_name())
         with contextlib.suppress(FileNotFoundError):
