@@ -1,12 +1,16 @@
 """What holds for all tests."""
 
+import functools
 import gc
+import os
 import signal
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from devfix.replay import backends, device_checks, forkserver, warm
 from devfix.replay.confinement import Bubblewrap, find_confinement
 
 # A shell lets what it starts in the background ignore these, and programs that tests start and end would do the same.
@@ -14,6 +18,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than processors, for many tests wait for something. Not too many: each has a torch in memory."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(processors, 8) + 1
 
 
 @pytest.hookimpl(wrapper=True)
@@ -61,3 +72,25 @@ def bubblewrap() -> Bubblewrap:
     if isinstance(found, str):
         pytest.skip(found)
     return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _warm_starts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs of all tests are forked from the interpreters that the first of them started, as those of one command are.
+
+    To import torch takes longer than most tests do. What each test has for itself makes no interpreter another one.
+    """
+    of_a_test = {"HOME", "PYTEST_CURRENT_TEST", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
+    folder = tmp_path_factory.mktemp("forkservers")
+
+    @functools.cache
+    def table_file(torch: Path, version: str) -> Path:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_CACHE_HOME", str(folder))
+            return device_checks.table_file(torch, version)
+
+    with pytest.MonkeyPatch.context() as patch, warm.warm_starts():
+        patch.setattr(warm, "_OF_A_RUN", warm._OF_A_RUN | of_a_test)
+        patch.setattr(forkserver, "Folder", functools.partial(forkserver.Folder, parent=folder))
+        patch.setattr(backends, "table_file", table_file)
+        yield

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from devfix.batch.choices import Commits
 from devfix.batch.migration.migrate import migrate
 from devfix.batch.records import Job, Outcome, Replay, Rules, State
+from devfix.replay import Change, ReplayOptions, ReplayResult
 from devfix.replay.backends import HIDDEN
+from devfix.replay.verdict_kinds import inconclusive
 
 from ..cli.conftest import TIERED, install
 from .git_repositories import BRANCH, committed, git, plan, repository
@@ -213,18 +216,36 @@ def test_a_replay_in_the_sandbox_confirms(tmp_path: Path) -> None:
     assert "replay" in outcome.seconds
 
 
+@pytest.mark.slow
 @sandbox
 @torch
-@pytest.mark.parametrize("said", [{"job": {"tests": True}}, {"replay": Replay(tests=True)}], ids=["all", "one"])
-def test_the_own_tests_of_a_repository_confirm(tmp_path: Path, said: dict[str, Any]) -> None:
+def test_the_own_tests_of_a_repository_confirm(tmp_path: Path) -> None:
     files: dict[str, bytes | str] = {"lib.py": KEEPS_A_TENSOR, "test_lib.py": TESTS_IT}
-    job = {"execute": True, **said.pop("job", {})}
-    outcome = done(tmp_path, files, job, rules=Rules(select=("DVF203",), unsafe=True), **said)
+    outcome = done(tmp_path, files, {"execute": True, "tests": True}, rules=Rules(select=("DVF203",), unsafe=True))
     assert outcome.error is None
     assert [(fix.path, fix.verdict, fix.dropped) for fix in outcome.fixes] == [("lib.py", "confirmed", None)]
     assert outcome.verdicts[0].command == "python -m pytest"
 
 
+@sandbox
+def test_own_tests_are_run_where_the_run_or_the_repository_asks_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...] | None] = []
+
+    def replays(changes: Sequence[Change], options: ReplayOptions) -> list[ReplayResult]:
+        asked.append(options.suite)
+        return [ReplayResult(one.path, "", options.on, inconclusive("not run"), holds=one.after) for one in changes]
+
+    monkeypatch.setattr("devfix.batch.migration.verification.run_replays", replays)
+    job, rules = {"execute": True}, Rules(select=("DVF302",))
+    for folder, said in (("no", {}), ("one", {"replay": Replay(tests=True)}), ("all", {"job": {"tests": True}})):
+        given = {**said, "job": {**job, **said.get("job", {})}}
+        assert done(tmp_path / folder, {"a.py": BUGGY}, rules=rules, **given).error is None
+    assert asked == [None, (), ()]
+
+
+@pytest.mark.slow
 @sandbox
 @torch
 def test_each_project_of_a_repository_is_judged_by_its_own_tests(tmp_path: Path) -> None:

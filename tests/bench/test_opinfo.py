@@ -30,6 +30,7 @@ ENTRIES = {
 }
 
 
+@pytest.mark.slow
 def test_a_few_operators_of_each_class_are_the_same_and_refuse_the_same(tmp_path: Path) -> None:
     names = [name for names in ENTRIES.values() for name in names]
     rows = tmp_path / "rows.jsonl"

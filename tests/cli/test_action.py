@@ -106,6 +106,7 @@ def test_the_action_is_one_by_githubs_schema() -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 def test_what_stands_in_an_input_is_never_run(installed: Runner, tree: Path) -> None:
     (tree / "a b.py").write_text("x = 1\n")
     hostile = '"; touch pwned; "$(touch pwned)`touch pwned`'
@@ -114,6 +115,7 @@ def test_what_stands_in_an_input_is_never_run(installed: Runner, tree: Path) -> 
     assert sorted(path.name for path in tree.iterdir()) == ["a b.py"]
 
 
+@pytest.mark.slow
 def test_a_version_is_installed_from_the_registry(runner: Runner, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lend(monkeypatch)
     ran = Runner(runner.action, tree).step(INSTALL, tree, {"version": "9.9.9"})
@@ -121,6 +123,7 @@ def test_a_version_is_installed_from_the_registry(runner: Runner, tree: Path, mo
     assert "devfix==9.9.9" in ran.stderr
 
 
+@pytest.mark.slow
 def test_findings_become_annotations_and_fail_the_job(installed: Runner, tree: Path) -> None:
     (tree / "my code").mkdir()
     shutil.copy(CORPUS / "before.py", tree / "my code" / "train.py")
@@ -133,6 +136,7 @@ def test_findings_become_annotations_and_fail_the_job(installed: Runner, tree: P
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_sarif_report_is_written_too(installed: Runner, tree: Path) -> None:
     shutil.copy(CORPUS / "before.py", tree / "train.py")
     ran = check(installed, tree, sarif_file="devfix.sarif")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from devfix.replay import backends
 from devfix.replay.backends import PlainCpu, Simulated
 from devfix.replay.changes import Change
-from devfix.replay.device_checks import table_file
 from devfix.replay.options import ReplayOptions
 from devfix.replay.replaying import ReplayResult, replay_on
 
@@ -46,7 +46,7 @@ def simulation() -> Simulated:
     spec = importlib.util.find_spec("torch")
     assert spec is not None
     assert spec.origin is not None
-    return Simulated(table_file(Path(spec.origin).parent, importlib.metadata.version("torch")))
+    return Simulated(backends.table_file(Path(spec.origin).parent, importlib.metadata.version("torch")))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
@@ -347,6 +348,22 @@ def test_memory_that_processes_share_counts_once(run: Run, bubblewrap: Bubblewra
     assert run(script, confinement=bubblewrap, memory=200 << 20).passed
 
 
+def test_memory_is_read_again_before_a_run_is_ended_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that end while others are read leave these their parts of what they shared."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        together = Population(os.getpid())
+        until = time.monotonic() + 60
+        while not together.uses_more_memory_than(1 << 20) and time.monotonic() < until:
+            together.look()
+        for told, expected in (((100, 0), False), ((100, 100), True)):
+            parts = (part << 20 for part in told for _ in range(together.processes))
+            monkeypatch.setattr(
+                "devfix.replay.confinement.population._proportional", lambda *_, parts=parts: next(parts)
+            )
+            assert together.uses_more_memory_than(1 << 20) is expected
+        child.communicate(b"\n")
+
+
 FILLING = {
     "its copy": "open('large', 'wb').write(os.urandom(64 << 20))",
     "its temporary folder": "open(os.environ['TMPDIR'] + '/large', 'wb').write(os.urandom(64 << 20))",
@@ -379,6 +396,7 @@ def test_private_folders_are_small(fails_confined: Run) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", [".", "/tmp/devfix-many"])
 def test_files_without_end_are_ended(run: Run, bubblewrap: Bubblewrap, folder: str) -> None:
     script = f"""

@@ -390,6 +390,7 @@ def test_every_decision_is_on_the_disk_at_once(three: Path) -> None:
 # Size
 
 
+@pytest.mark.slow
 def test_two_thousand_findings(tree: Path) -> None:
     for number in range(100):
         (tree / f"m{number:03}.py").write_text("import torch\n" + "".join(f"x = wrong({n})\n" for n in range(20)))

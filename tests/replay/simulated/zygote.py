@@ -4,6 +4,7 @@ It imports torch once and forks for each snippet, which installs the simulation 
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -19,13 +20,19 @@ import torch
 from devfix.replay.probe.main import PACKAGE, load_package
 
 _PROBE = Path(importlib.import_module("devfix.replay.probe").__file__ or "").parent
+_IMPORTED = ("torch._dynamo", "torch.utils.data")
+"""What the first optimizer and the first loader import, which takes longer than most snippets."""
 
 
 def main() -> None:
     torch.set_num_threads(1)
+    for module in _IMPORTED:
+        importlib.import_module(module)
     load_package(_PROBE)
     simulated = importlib.import_module(f"{PACKAGE}.simulated")
     state = importlib.import_module(f"{PACKAGE}.simulated.state")
+    gc.collect()
+    gc.freeze()  # what no fork writes to, all of them share
     for line in sys.stdin:
         order = json.loads(line)
         sys.stdout.flush()

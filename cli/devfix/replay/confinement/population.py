@@ -59,10 +59,14 @@ class Population:
         return sum(each.threads for each in self._members.values())
 
     def uses_more_memory_than(self, limit: int) -> bool:
-        """Whether more is resident; pages that processes share count once."""
+        """Whether more is resident; pages that processes share count once.
+
+        They are read one after the other. Where some end meanwhile, those read later have the shares of these as well,
+        and the sum is too large: it has to be so twice.
+        """
         if sum(each.resident for each in self._members.values()) <= limit:
             return False
-        return sum(_proportional(process, each.resident) for process, each in self._members.items()) > limit
+        return all(self._resident() > limit for _ in range(2))
 
     def first_folder(self, name: str) -> str:
         """A folder of those inside, by its name there."""
@@ -76,6 +80,10 @@ class Population:
                 if status.st_dev == device and not status.st_nlink:
                     sizes[status.st_ino] = 512 * status.st_blocks
         return sum(sizes.values())
+
+    def _resident(self) -> int:
+        """Bytes, with shared pages divided among those who share them."""
+        return sum(_proportional(process, each.resident) for process, each in self._members.items())
 
     def _place(self, process: int) -> None:
         """Tell whether a new process is inside: then its parent is."""
@@ -98,7 +106,7 @@ def _stat(process: int) -> _Process | None:
 
 
 def _proportional(process: int, otherwise: int) -> int:
-    """What is resident, with shared pages divided among those who share them; `otherwise` where that is not told."""
+    """What is resident of one process, with its part of what it shares; `otherwise` where that is not told."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii").splitlines()
     except PermissionError:
