@@ -77,7 +77,7 @@ def test_json_is_plain() -> None:
         json.dumps(as_json([result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "gone"))]), allow_nan=False)
     )
     (told,) = replays["replays"]
-    assert set(told) == {"path", "command", "on", "verdict", "reason", "before", "after", "fixes", "notes"}
+    assert set(told) == {"path", "command", "on", "verdict", "reason", "before", "after", "fixes", "notes", "harness"}
     assert told["verdict"] == "confirmed"
     assert told["before"]["losses"] == [0.5, None]
     assert told["before"]["error"]["device"] is True

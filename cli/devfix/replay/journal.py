@@ -77,6 +77,16 @@ class Audited(msgspec.Struct, tag_field="event", tag="audit"):
     record: dict[str, Any]
 
 
+class Driver(msgspec.Struct, tag_field="event", tag="driver"):
+    """What a search for a driver came to."""
+
+    text: str | None
+    step: str | None = None
+    why: str = ""
+    absent: list[str] = []
+    reached: list[int] = []
+
+
 class NoPytest(msgspec.Struct, tag_field="event", tag="no pytest"):
     """The interpreter has none."""
 
@@ -119,7 +129,8 @@ class End(msgspec.Struct, tag_field="event", tag="end"):
 
 
 _OfTests = NoPytest | Collected | TestBegins | Test | Uncollected
-_OfScripts = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Shared | Differs | Audited | End
+_OfRuns = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Shared | Differs | Audited | End
+_OfScripts = _OfRuns | Driver
 Event = _OfScripts | _OfTests
 One = TypeVar("One")
 

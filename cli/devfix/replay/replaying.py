@@ -12,6 +12,8 @@ from devfix.replay import lanes
 from devfix.replay.backends import Backend, BackendError, select
 from devfix.replay.changes import Change, Part
 from devfix.replay.company import Company, side_by_side
+from devfix.replay.harness.driving import Driven, Harness, Judgement
+from devfix.replay.harness.targets import DRIVER
 from devfix.replay.leftovers import stopped_cleanly
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Outcome
@@ -45,12 +47,27 @@ class FixResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Driver:
+    """A program that devfix wrote, or was to write, to call a function.
+
+    `text` is None where there is none. `step` is where it came no further; None where the verdict rests on it. `absent`
+    are the packages with stand-ins, and `kept` is the file, where copies are kept.
+    """
+
+    function: str
+    text: str | None = None
+    step: str | None = None
+    absent: tuple[str, ...] = ()
+    kept: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ReplayResult:
     """What the replay says of one changed file.
 
     `before` and `after` are None where nothing was run; `after` is with the fixes that hold, where some do. `holds` is
     the file with those, None where it is the file as it was; `withdrawn` are the findings whose fixes do not. `cells`
-    are those of a notebook as it was.
+    are those of a notebook as it was. `harness` tells of the driver that was tried where nothing else ran the patch.
     """
 
     path: Path
@@ -65,6 +82,7 @@ class ReplayResult:
     withdrawn: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     cells: tuple[Cell, ...] = ()
+    harness: Driver | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +276,7 @@ class _Tree:
     def replay(self, progress: Progress, company: Company) -> list[ReplayResult]:
         """A result for each change."""
         programs = self._programs()
-        if not programs:
+        if not programs and not self._drives:
             return [_unrun(change, self._options, self._reasons[change.path] or "") for change in self._changes]
         try:
             with (
@@ -277,7 +295,41 @@ class _Tree:
         """
         trials = Trials(schedule, self._changes, self._backend)
         ran = trials.judge(programs)
-        return [self._result(change, trials, ran) for change in self._changes]
+        results = [self._result(change, trials, ran) for change in self._changes]
+        if not self._drives:
+            return results
+        parts = frozenset(part for change in self._changes for part in change.parts if part not in trials.withdrawn)
+        harness = Harness(schedule, self._changes, self._backend, parts)
+        return [self._driven(harness, change, result) for change, result in zip(self._changes, results, strict=True)]
+
+    @property
+    def _drives(self) -> bool:
+        return self._options.harness and self._backend.can_show_device_bugs
+
+    def _driven(self, harness: Harness, change: Change, result: ReplayResult) -> ReplayResult:
+        """The result of the file's driver, where nothing else ran the patch."""
+        if result.verdict.kind not in (Kind.INCONCLUSIVE, Kind.NOT_REACHED):
+            return result
+        judged = harness.judge(change)
+        telling = judged.telling
+        if telling is None or telling.runs is None or judged.verdict.kind in (Kind.INCONCLUSIVE, Kind.NOT_REACHED):
+            return _not_driven(result, judged)
+        stage, verdict = harness.schedule.stage, judged.verdict
+        is_refuted = verdict.kind is Kind.REFUTED
+        return replace(
+            result,
+            command=f"python {DRIVER}",
+            on=self._backend.name,
+            verdict=verdict,
+            before=telling.runs.before,
+            after=telling.runs.after,
+            fixes=tuple(_driven_fix(finding, change, harness, judged) for finding in change.findings),
+            kept=stage.workspace.folder if self._options.keep else None,
+            holds=change.before if is_refuted else result.holds,
+            withdrawn=change.findings if is_refuted else result.withdrawn,
+            notes=_notes(self._backend, telling.runs.before, telling.runs.after),
+            harness=_told_driver(telling, None, harness.kept(telling)),
+        )
 
     def _why_not_run(self, change: Change) -> str | None:
         """The reason for which a change is not run by itself."""
@@ -325,6 +377,35 @@ class _Tree:
                 return trial
         is_withdrawn = any(part in trials.withdrawn for part in change.parts)
         return next((trial for trial in ran if is_withdrawn or trials.lines(trial, change.path)), None)
+
+
+def _not_driven(result: ReplayResult, judged: Judgement) -> ReplayResult:
+    """The result as it was, with what kept its file from being driven."""
+    reason = f"{result.verdict.reason}; {judged.verdict.reason}"
+    driver = Driver("", step="target") if judged.telling is None else _told_driver(judged.telling, judged.telling.step)
+    return replace(result, verdict=replace(result.verdict, reason=reason), harness=driver)
+
+
+def _told_driver(driven: Driven, step: str | None, kept: Path | None = None) -> Driver:
+    return Driver(driven.target.name, driven.text, step, driven.absent, kept)
+
+
+def _driven_fix(finding: Finding, change: Change, harness: Harness, judged: Judgement) -> FixResult:
+    """The verdict of the driver that ran the lines of a fix."""
+    if judged.verdict.kind is Kind.REFUTED:
+        return FixResult(finding, Kind.REFUTED, judged.verdict.reason)
+    ran = [one for one in judged.all if _runs_all_of(finding, change, harness, one)]
+    kinds = [one.verdict.kind for one in ran]
+    found = next((kind for kind in (Kind.CONFIRMED, Kind.HARMLESS) if kind in kinds), None)
+    return FixResult(finding, found or Kind.NOT_REACHED)
+
+
+def _runs_all_of(finding: Finding, change: Change, harness: Harness, driven: Driven) -> bool:
+    if driven.runs is None or finding.fix is None:
+        return False
+    file = harness.schedule.stage.relative(change.path)
+    lines = {line for name, line in driven.runs.after.reached if name == file}
+    return not harness.version.coverage(Part(change.path, finding), lines).missed
 
 
 def _verdict(change: Change, trials: Trials, trial: Trial, broken: dict[Part, str]) -> Verdict:

@@ -45,8 +45,9 @@ class Config:
     limit in bytes, `file_size` one on each file that is written, and `steps` one on the steps of each optimizer.
     `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the
     file `checks`. `audit` asks for what lives where and what is moved. `tests` asks for pytest in the place of a
-    script. `cells` are those of a notebook, each with its number, its source and whether it may raise; `ipython` is the
-    first cell and line that only IPython understands. What has a default is set by the backend, or for a notebook.
+    script, and `search` for a driver. `cells` are those of a notebook, each with its number, its source and whether it
+    may raise; `ipython` is the first cell and line that only IPython understands. What has a default is set by the
+    backend, or for a notebook.
     """
 
     journal: str
@@ -62,6 +63,7 @@ class Config:
     simulate: dict[str, Any] | None = None
     audit: bool = False
     tests: bool = False
+    search: dict[str, Any] | None = None
     cells: list[tuple[int, str, bool]] | None = None
     ipython: tuple[int, int] | None = None
 
@@ -196,6 +198,9 @@ def _import_root(config: Config) -> str:
 
 def _execute(config: Config, journal: Journal) -> int:
     """Run the script, and answer the exit status of one that ends by itself."""
+    if config.search is not None:
+        importlib.import_module(f"{__package__}.harness.running").run(config.search, config.root, journal)
+        return 0
     _watch(config, journal)
     module = _main_module(config)
     if config.cells is not None:

@@ -1,0 +1,91 @@
+"""What the runs of a driver prove of a patch. Pure: outcomes in, a verdict out.
+
+The arguments are devfix's own, so that less can be told than of a program of the user's. A patch is confirmed where a
+device error arose where the finding says, and the patched code ran past it. It is refuted only where the arguments had
+run and now meet a device error or an unbound name: other failures may be those of the arguments.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from devfix.replay.backends import Backend, PlainCpu
+from devfix.replay.outcomes import Outcome, ScriptError
+from devfix.replay.patches import Patch
+from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive
+from devfix.replay.verdicts import BREAKAGES, Runs, decide
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Runs of one driver: on the backend and on the plain CPU. `places` are files and lines of the bug before."""
+
+    runs: Runs
+    plain: Runs
+    backend: Backend
+    patches: Mapping[str, Patch]
+    path: str
+    places: Collection[tuple[str, int]]
+
+    def verdict(self) -> Verdict:
+        """What the driver shows of the patch."""
+        verdict = decide(self.runs, self.backend, self.patches, self.path)
+        if verdict.kind is Kind.CONFIRMED:
+            return self._at_the_bug(verdict, self.runs.before.device_error)
+        if verdict.kind is Kind.HARMLESS:
+            return self._without_accelerator(verdict)
+        if verdict.kind is Kind.REFUTED:
+            return self._refuted(verdict)
+        if self._ends_alike():
+            return self._until_the_end_of_arguments(verdict)
+        return verdict
+
+    def _at_the_bug(self, verdict: Verdict, error: ScriptError | None) -> Verdict:
+        if error is None or (error.file, error.line) in self.places:
+            return verdict
+        return inconclusive(f"the driver meets a device error elsewhere: {error.told}: {error.message}")
+
+    def _without_accelerator(self, verdict: Verdict) -> Verdict:
+        """Code that asks for an accelerator shows its bug where there is none."""
+        plain = decide(self.plain, PlainCpu(), self.patches, self.path)
+        if plain.kind is not Kind.CONFIRMED or self.plain.before.device_error is None:
+            return verdict
+        error = self.plain.before.device_error
+        if (error.file, error.line) not in self.places:
+            return verdict
+        return Verdict(plain.kind, f"without an accelerator {plain.reason}", plain.missed)
+
+    def _refuted(self, verdict: Verdict) -> Verdict:
+        before, after = self.runs.before, self.runs.after
+        error = after.error
+        is_ours = error is not None and (error.is_device_error or error.type in BREAKAGES)
+        if before.passed and is_ours:
+            return verdict
+        return inconclusive(f"with the driver's arguments the patched code {verdict.reason}")
+
+    def _ends_alike(self) -> bool:
+        """Whether the run fails after the bug because of the arguments, as on the plain CPU without the patch."""
+        error, after = self.runs.before.device_error, self.runs.after
+        if error is None or after.error is None or after.device_error is not None or after.was_cut:
+            return False
+        first, second = self.plain.before, self.plain.after
+        return _is_same(first, second, self.patches) and _is_same(second, after, {})
+
+    def _until_the_end_of_arguments(self, verdict: Verdict) -> Verdict:
+        error, after = self.runs.before.device_error, self.runs.after
+        patch = self.patches[self.path]
+        coverage = patch.coverage({line for file, line in after.reached if file == self.path})
+        if error is None or after.error is None or coverage.is_empty or (error.file, error.line) not in self.places:
+            return verdict
+        missed = tuple(place.first for place in coverage.missed)
+        told = f"{error.told} is gone: {error.message}; the driver then ends with {after.error.told}, as on the CPU"
+        return Verdict(Kind.CONFIRMED, told, missed)
+
+
+def _is_same(first: Outcome, second: Outcome, patches: Mapping[str, Patch]) -> bool:
+    """Whether two runs fail with one and the same error, where `patches` are between them."""
+    one, other = first.error, second.error
+    if one is None or other is None or one.is_device_error or (one.type, one.file) != (other.type, other.file):
+        return False
+    patch = patches.get(one.file or "")
+    line = one.line if patch is None or one.line is None else patch.moved(one.line)
+    return line == other.line and line is not None

@@ -1,0 +1,312 @@
+"""The search for arguments with which the patched lines run: calls, and what their errors say."""
+
+from __future__ import annotations
+
+import ast
+import heapq
+import inspect
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .calling import Attempt, Caller, TooSlow
+from .driver import Shape, Target, body, positional, text
+from .loading import load
+from .mending import Failure, Mender
+from .proposals import About, proposed
+from .uses import Uses, documented_ranks, names_in, origins, uses_of
+from .values import Arguments
+
+CALL_SECONDS = 5.0
+IMPORT_SECONDS = 60.0
+SEARCH_SECONDS = 12.0
+"""Of processor time."""
+ATTEMPTS = 400
+_MESSAGE = 300
+
+
+@dataclass(frozen=True)
+class Found:
+    """The driver, and the step at which it stops short of the patched lines or of its end; None where it does not.
+
+    `reached` are the patched lines that it runs.
+    """
+
+    text: str | None
+    step: str | None = None
+    why: str = ""
+    absent: tuple[str, ...] = ()
+    reached: tuple[int, ...] = ()
+
+
+def search(target: Target, root: Path) -> Found:
+    """The driver of a target in the tree `root`."""
+    is_ours = _is_ours(root)
+    loaded = load(target, root, Caller(IMPORT_SECONDS, is_ours))
+    if loaded.failed is not None:
+        return Found(None, "import", _told(loaded.failed, root), loaded.absent)
+    try:
+        subject = _Subject(target, loaded.names, root)
+    except (LookupError, ValueError, TypeError, SyntaxError, AttributeError) as error:
+        return Found(None, "signature", str(error)[:_MESSAGE], loaded.absent)
+    return _Search(target, subject, loaded.absent, Caller(CALL_SECONDS, is_ours), root, loaded.names).found()
+
+
+class _Subject:
+    """The function as it was imported and as its text says: its parameters, and those of its class's constructor."""
+
+    def __init__(self, target: Target, names: dict[str, Any], root: Path) -> None:
+        self.tree = ast.parse((root / target.file).read_bytes())
+        value: Any = names[target.name.partition(".")[0]]
+        owner: Any = None
+        for part in target.name.split(".")[1:]:
+            owner, value = value, inspect.getattr_static(value, part)
+        self.owner = owner
+        self.shape = _shape(owner, value, target.own_name)
+        node = _node(self.tree, target.name)
+        self.calls: list[tuple[tuple[str, str], About]] = []
+        self.inits: list[tuple[tuple[str, str], About]] = []
+        self.nodes: dict[str, Any] = {}
+        if self.shape.kind == "constructor" and self.shape.is_module:
+            self._use(owner.forward, "call", _node(self.tree, f"{target.owner}.forward", missing=True), target, skip=1)
+        elif self.shape.kind not in ("constructor", "property"):
+            skip = 1 if self.shape.kind in ("method", "class") else 0
+            self._use(_function(value), "call", node, target, skip)
+        if self.shape.kind in ("method", "property", "constructor"):
+            init = _node(self.tree, f"{target.owner}.__init__", missing=True)
+            self._use(owner, "init", init, target, skip=0)
+        given = [about.parameter for (where, _), about in self.abouts_list if where == "call"]
+        self.shape = replace(self.shape, positional=positional(given))
+
+    @property
+    def abouts_list(self) -> list[tuple[tuple[str, str], About]]:
+        return [*self.calls, *self.inits]
+
+    def _use(self, function: Any, where: str, node: Any, target: Target, skip: int) -> None:
+        self.nodes[where] = node
+        found = uses_of(node) if node is not None else {}
+        documents = "\n".join(filter(None, (inspect.getdoc(function), ast.get_docstring(node) if node else None)))
+        parameters = list(inspect.signature(function).parameters.values())[skip:]
+        listed = self.calls if where == "call" else self.inits
+        for one in parameters:
+            is_open = one.kind is inspect.Parameter.VAR_POSITIONAL
+            if one.kind is inspect.Parameter.VAR_KEYWORD or (is_open and (where == "init" or len(parameters) > 1)):
+                continue
+            rank = _usual_rank(self._scope(node))
+            about = About(
+                one, found.get(one.name, Uses()), documented_ranks(documents, one.name), rank, one.name in target.host
+            )
+            listed.append(((where, one.name), about))
+
+    def _scope(self, node: Any) -> ast.AST:
+        """The class of a method, else the function."""
+        if node is None:
+            return self.tree
+        classes = [one for one in ast.walk(self.tree) if isinstance(one, ast.ClassDef) and node in one.body]
+        return classes[0] if classes else node
+
+
+class _Search:
+    def __init__(
+        self, target: Target, subject: _Subject, absent: tuple[str, ...], caller: Caller, root: Path, names: Any
+    ) -> None:
+        self._target, self._subject, self._absent = target, subject, absent
+        self._caller, self._root, self._names = caller, root, names
+        self._mender = Mender(dict(subject.abouts_list))
+        self._shape = subject.shape
+        self._origins = {where: origins(node) for where, node in subject.nodes.items() if node is not None}
+        self._file = str(root / target.file)
+        self._best: tuple[tuple[int, int, int], Arguments, Attempt] | None = None
+
+    def found(self) -> Found:
+        torch.set_num_threads(1)
+        end = time.process_time() + SEARCH_SECONDS
+        first = self._first()
+        queue: list[tuple[tuple[int, ...], int, Arguments]] = [((0, 0, 0), 0, first)]
+        seen = {first}
+        count = 0
+        slow = 0
+        while queue and count < ATTEMPTS and time.process_time() < end and slow < 3:
+            _, _, given = heapq.heappop(queue)
+            attempt = self._attempt(given)
+            slow += isinstance(attempt.error, TooSlow)
+            score = self._score(attempt)
+            if self._best is None or score > self._best[0]:
+                self._best = score, given, attempt
+            if score[0] == len(self._wanted) and score[1]:
+                break
+            for index, more in enumerate(self._more(given, attempt)):
+                if more not in seen:
+                    seen.add(more)
+                    count_here = tuple(-part for part in score)
+                    heapq.heappush(queue, ((*count_here, index), len(seen), more))
+            count += 1
+        return self._told()
+
+    @property
+    def _wanted(self) -> frozenset[int]:
+        return frozenset(self._target.lines)
+
+    def _first(self) -> Arguments:
+        given: dict[str, list[Any]] = {"call": [], "init": []}
+        for (where, name), about in self._subject.abouts_list:
+            if about.parameter.default is inspect.Parameter.empty:
+                given[where].append((name, proposed(about)[0]))
+        return Arguments(tuple(given["init"]), tuple(given["call"]))
+
+    def _attempt(self, given: Arguments) -> Attempt:
+        code = compile(body(self._target, self._shape, given), "<driver>", "exec")
+        attempt = self._caller.run(code, dict(self._names))
+        result = (attempt.names or {}).get("result")
+        if attempt.error is None and inspect.isgenerator(result) and not self._shape.is_generator:
+            self._shape = replace(self._shape, is_generator=True)
+            return self._attempt(given)
+        return attempt
+
+    def _score(self, attempt: Attempt) -> tuple[int, int, int]:
+        reached = self._wanted & {line for file, line in attempt.lines if file == self._file}
+        return len(reached), int(attempt.error is None), len(attempt.lines)
+
+    def _more(self, given: Arguments, attempt: Attempt) -> Iterator[Arguments]:
+        if attempt.error is None:
+            yield from self._mender.varied(given)
+            return
+        error = attempt.error
+        yield from self._mender.mended(given, Failure(type(error).__name__, str(error)[:2000], self._focus(attempt)))
+
+    def _focus(self, attempt: Attempt) -> tuple[tuple[str, str], ...]:
+        """The parameters that the lines on the way to the error may have to do with, those of the innermost first."""
+        listed: list[tuple[str, str]] = []
+        for trace in reversed(attempt.trace):
+            where = self._where(trace.tb_frame)
+            if where is None:
+                continue
+            for name in self._names_at(where, trace.tb_lineno):
+                own = sorted(self._origins[where].get(name, ()))
+                listed += [(where, one) for one in own]
+                if name.startswith("self.") and "init" in self._origins:
+                    listed += [("init", one) for one in sorted(self._origins["init"].get(name, ()))]
+        if not listed:
+            where = "init" if attempt.driver_line == 2 and self._shape.kind in ("method", "constructor") else "call"
+            listed = [key for key, _ in self._subject.abouts_list if key[0] == where]
+        known = dict(self._subject.abouts_list)
+        return tuple(key for key in dict.fromkeys(listed) if key in known)
+
+    def _where(self, frame: Any) -> str | None:
+        """Which of the functions whose text is known a frame runs."""
+        if frame.f_code.co_filename != self._file:
+            return None
+        for where, node in self._subject.nodes.items():
+            if node is not None and node.lineno <= frame.f_lineno <= (node.end_lineno or 0) and where in self._origins:
+                return where
+        return None
+
+    def _names_at(self, where: str, line: int) -> list[str]:
+        node = self._subject.nodes[where]
+        holding = [
+            one
+            for one in ast.walk(node)
+            if isinstance(one, ast.stmt) and one is not node and one.lineno <= line <= (one.end_lineno or 0)
+        ]
+        if not holding:
+            return []
+        innermost = max(holding, key=lambda one: (one.lineno, -(one.end_lineno or 0)))
+        if hasattr(innermost, "body"):
+            heads = [getattr(innermost, name, None) for name in ("test", "iter", "target", "items")]
+            nodes = [one for head in heads if head for one in (head if isinstance(head, list) else [head])]
+            return [name for one in nodes for name in names_in(one)]
+        return list(names_in(innermost))
+
+    def _told(self) -> Found:
+        if self._best is None:
+            return Found(None, "call", "nothing could be tried", self._absent)
+        _, given, attempt = self._best
+        reached = sorted(self._wanted & {line for file, line in attempt.lines if file == self._file})
+        whole = text(self._target, self._shape, given, self._absent)
+        step, why = None, ""
+        if attempt.error is not None:
+            is_made = self._shape.kind in ("method", "constructor", "property") and attempt.driver_line == 2
+            step, why = "make the object" if is_made else "call", _told(attempt, self._root)
+        elif not reached:
+            step, why = "reach the patched lines", "no arguments were found with which they run"
+        return Found(whole if reached else None, step, why, self._absent, tuple(reached))
+
+
+def _is_ours(root: Path) -> Any:
+    inside = str(root)
+
+    def is_ours(file: str) -> bool:
+        return file.startswith(inside) and "site-packages" not in file
+
+    return is_ours
+
+
+def _told(attempt: Attempt, root: Path) -> str:
+    error = attempt.error
+    place = next((one for one in reversed(attempt.trace) if _is_ours(root)(one.tb_frame.f_code.co_filename)), None)
+    message = (str(error).splitlines() or [""])[0][:_MESSAGE]
+    where = (
+        f" at {Path(place.tb_frame.f_code.co_filename).relative_to(root).as_posix()}:{place.tb_lineno}" if place else ""
+    )
+    return f"{type(error).__name__}{where}: {message}"
+
+
+def _shape(owner: Any, value: Any, name: str) -> Shape:
+    is_module = isinstance(owner, type) and issubclass(owner, torch.nn.Module)
+    if owner is None:
+        return Shape("function")
+    if isinstance(value, staticmethod):
+        return Shape("static")
+    if isinstance(value, classmethod):
+        return Shape("class")
+    if isinstance(value, property):
+        return Shape("property", is_module)
+    if name in ("__init__", "__new__"):
+        return Shape("constructor", is_module)
+    return Shape("method", is_module)
+
+
+def _function(value: Any) -> Any:
+    return value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+
+
+def _node(tree: ast.Module, name: str, missing: bool = False) -> Any:
+    """The definition with that qualified name, also below `if` and `try`.
+
+    Raises:
+        LookupError: there is none, and it is not to be missing.
+    """
+    scope: Any = tree
+    for part in name.split("."):
+        scope = next((one for one in _definitions(scope) if one.name == part), None)
+        if scope is None:
+            if missing:
+                return None
+            raise LookupError(f"{name} is not in the file")
+    return scope
+
+
+def _definitions(scope: Any) -> Iterator[Any]:
+    """The last definition of a name counts, but which ran nobody can tell: the first is taken."""
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node
+        elif isinstance(node, (ast.If, ast.Try, ast.ExceptHandler, ast.With)):
+            yield from _definitions(node)
+
+
+def _usual_rank(scope: ast.AST) -> int:
+    """How many dimensions the layers in there take."""
+    names = {getattr(one, "attr", getattr(one, "id", "")) for one in ast.walk(scope)}
+    for rank, layers in (
+        (5, {"Conv3d", "BatchNorm3d", "MaxPool3d", "conv3d"}),
+        (4, {"Conv2d", "BatchNorm2d", "MaxPool2d", "conv2d", "interpolate", "grid_sample", "max_pool2d"}),
+        (3, {"Conv1d", "BatchNorm1d", "LSTM", "GRU", "MultiheadAttention", "Embedding", "bmm", "conv1d"}),
+    ):
+        if names & layers:
+            return rank
+    return 2
