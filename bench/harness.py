@@ -1,16 +1,17 @@
 """How many patches of a folder of repositories a replay can judge: by scripts, by tests, by drivers of devfix's own.
 
-    python bench/harness.py REPOSITORIES [--tests] [--python PYTHON] [--timeout 60] [--out RESULTS.json]
+    python bench/harness.py REPOSITORIES [--tests] [--python PYTHON] [--timeout 60] [--most 5] [--out RESULTS.json]
 
 runs `devfix rewrite --unsafe --diff --replay` in each repository, which changes nothing, and prints the verdict on each
 changed file, what it was reached by, and for what stays inconclusive the step at which the harness stopped. With
-`--tests` files that no script judges go through the repository's own tests first. At last come the totals.
+`--tests` the repository's own tests run in the place of scripts. `--most` takes so many files of each repository, drawn
+from a seed. At last come the totals.
 """
 
 import argparse
 import collections
 import json
-import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,8 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the interpreter that runs their code")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for each run")
     parser.add_argument("--limit", type=float, default=1800, help="seconds for each repository")
+    parser.add_argument("--most", type=int, default=None, help="so many files of each repository")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, help="write all results there, as JSON")
     arguments = parser.parse_args()
     found: dict[str, list[dict[str, Any]]] = {}
@@ -44,22 +47,32 @@ def _judged(folder: Path, arguments: argparse.Namespace) -> list[dict[str, Any]]
     """The replays of one repository."""
     if not (folder / ".git").exists():
         subprocess.run(["git", "init", "-q", folder], check=True)
-    command = [sys.executable, "-m", "devfix", "rewrite", ".", "--unsafe", "--diff", "--isolated", "--quiet", "-j", "2"]
-    command += ["--replay-tests" if arguments.tests else "--replay", "--output-format", "json"]
-    command += ["--timeout", str(arguments.timeout), "--python", arguments.python]
-    environment = {**os.environ, "COLUMNS": "200"}
+    paths = ["."]
+    if arguments.most is not None:
+        paths = sorted(entry["path"] for entry in _reported(folder, ["."], arguments.limit).get("changed", []))
+        paths = random.Random(arguments.seed).sample(paths, min(arguments.most, len(paths)))
+        if not paths:
+            return []
+    options = ["--replay-tests" if arguments.tests else "--replay", "--timeout", str(arguments.timeout)]
+    options += ["--python", arguments.python]
+    replays: list[dict[str, Any]] = _reported(folder, [*paths, *options], arguments.limit).get("replays", [])
+    return replays
+
+
+def _reported(folder: Path, options: list[str], limit: float) -> dict[str, Any]:
+    """The JSON report of `devfix rewrite --diff`; an empty one where there is none."""
+    command = [sys.executable, "-m", "devfix", "rewrite", "--unsafe", "--diff", "--isolated", "--quiet", "-j", "2"]
+    command += ["--output-format", "json", *options]
     try:
-        ran = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=arguments.limit, check=False
-        )
-        replays: list[dict[str, Any]] = json.loads(ran.stdout).get("replays", [])
+        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False)
+        report: dict[str, Any] = json.loads(ran.stdout)
     except subprocess.TimeoutExpired:
-        print(f"{folder.name}: took longer than {arguments.limit:.0f} s", flush=True)
-        return []
+        print(f"{folder.name}: took longer than {limit:.0f} s", flush=True)
+        return {}
     except ValueError:
         print(f"{folder.name}: no report: {ran.stderr[-300:]}", flush=True)
-        return []
-    return replays
+        return {}
+    return report
 
 
 def told(entry: dict[str, Any]) -> str:

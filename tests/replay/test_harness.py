@@ -131,6 +131,101 @@ def test_a_patch_that_changes_nothing_that_is_seen_is_harmless(drive: Drive) -> 
     assert result.verdict.kind is Kind.HARMLESS, result.verdict.reason
 
 
+def test_a_settings_object_gets_what_is_asked_of_it(drive: Drive) -> None:
+    text = """
+import torch
+
+KINDS = {"sine": torch.sin, "line": torch.abs}
+
+
+class Base:
+    def __init__(self, args):
+        self.args = args
+        self.shape = KINDS[self.args.kind]
+
+
+class Made(Base):
+    def __init__(self, args):
+        super().__init__(args)
+
+    def apply(self, x):
+        return self.shape(x) + torch.ones(x.shape)
+"""
+    result = drive(text, "torch.ones(x.shape)", "torch.ones(x.shape, device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_a_training_loop_gets_a_model_and_batches_on_the_host(drive: Drive) -> None:
+    text = """
+import torch
+
+
+def train(model, loader, optimizer, criterion, device):
+    model.train()
+    for inputs, labels in loader:
+        inputs = inputs.to(device)
+        loss = criterion(model(inputs), labels)
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+"""
+    old, new = "criterion(model(inputs), labels)", "criterion(model(inputs), labels.to(device))"
+    result = drive(text, old, new)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_an_error_in_what_the_line_of_the_bug_calls_is_that_bug(drive: Drive) -> None:
+    text = """
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.layer = nn.Conv2d(channels, 4, 3)
+
+    def forward(self, x):
+        return self.layer(x)
+
+    def try_out(self):
+        x = torch.rand(1, 3, 8, 8)
+        return self(x).shape
+"""
+    result = drive(text, "torch.rand(1, 3, 8, 8)", "torch.rand(1, 3, 8, 8, device=self.layer.weight.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "at pack/ops.py:12 is gone" in result.verdict.reason
+
+
+def test_what_the_arguments_cannot_do_after_the_bug_is_not_the_patch(drive: Drive) -> None:
+    text = POSITIONS.replace("return x + scale", "y = x + scale") + "    return open('/nowhere/at/all'), y\n"
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "the driver then ends with FileNotFoundError at pack/ops.py:9, as on the CPU" in result.verdict.reason
+
+
+def test_a_script_whose_packages_are_not_there_is_run_with_stand_ins(drive: Drive) -> None:
+    text = """
+import torch
+import absent_package
+
+absent_package.begin()
+x = torch.ones(3).cuda()
+print(x + torch.arange(3))
+"""
+    result = drive(text, "torch.arange(3)", "torch.arange(3, device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert result.harness.absent == ("absent_package",)
+
+
+def test_lines_that_work_on_stand_ins_show_nothing(drive: Drive) -> None:
+    text = "import absent_package\n\n\ndef run(x):\n    net = absent_package.Net()\n    return net.cuda() and x\n"
+    result = drive(text, "net.cuda()", 'net.to("cuda")')
+    assert result.verdict.kind is Kind.INCONCLUSIVE
+    assert "stand-ins" in result.verdict.reason
+
+
 def test_packages_that_are_not_there_get_stand_ins(drive: Drive) -> None:
     text = f"import absent_package.layers as layers\nfrom absent_other import thing\n{POSITIONS}"
     result = drive(text, *ON_X)

@@ -59,6 +59,7 @@ class Failure(msgspec.Struct, tag_field="event", tag="error"):
     line: int | None = None
     device: bool = False
     postmortem: Any = None
+    frames: list[tuple[str, int]] = []
 
 
 class Shared(msgspec.Struct, tag_field="event", tag="shared"):
@@ -85,6 +86,7 @@ class Driver(msgspec.Struct, tag_field="event", tag="driver"):
     why: str = ""
     absent: list[str] = []
     reached: list[int] = []
+    is_inert: bool = False
 
 
 class NoPytest(msgspec.Struct, tag_field="event", tag="no pytest"):

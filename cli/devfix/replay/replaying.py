@@ -387,7 +387,7 @@ def _not_driven(result: ReplayResult, judged: Judgement) -> ReplayResult:
 
 
 def _told_driver(driven: Driven, step: str | None, kept: Path | None = None) -> Driver:
-    return Driver(driven.target.name, driven.text, step, driven.absent, kept)
+    return Driver(driven.target.told, driven.text, step, driven.absent, kept)
 
 
 def _driven_fix(finding: Finding, change: Change, harness: Harness, judged: Judgement) -> FixResult:

@@ -18,9 +18,9 @@ from devfix.replay.schedule import Run, Schedule
 from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive, never_ran
 from devfix.replay.verdicts import Runs
 
-MOST_TARGETS = 6
+MOST_TARGETS = 4
 """So many functions of a file are driven."""
-MOST_WAYS = 3
+MOST_WAYS = 2
 """Through so many functions it is tried to run the patched lines of one."""
 _ORDER = (Kind.REFUTED, Kind.CONFIRMED, Kind.HARMLESS, Kind.NOT_REACHED, Kind.INCONCLUSIVE)
 
@@ -82,12 +82,13 @@ class Harness:
     def _drive(self, target: Target, change: Change, places: frozenset[tuple[str, int]]) -> Driven:
         """The first way of running the target that shows something, else what the likeliest one came to."""
         first: Driven | None = None
-        for way in [target, *fallbacks(target, self.version.patches[change.path].after)][:MOST_WAYS]:
+        others = fallbacks(target, self.version.patches[change.path].after) if target.name else []
+        for way in [target, *others][:MOST_WAYS]:
             driven = self._drive_by(way, change, places)
             if driven.verdict.kind not in (Kind.INCONCLUSIVE, Kind.NOT_REACHED):
                 return driven
             first = first or driven
-            if driven.step == "import":
+            if driven.step == "import" or driven.text is not None:
                 break
         assert first is not None
         return first
@@ -100,13 +101,19 @@ class Harness:
         if found.text is None:
             return Driven(target, inconclusive(_stopped(target, found)), None, found.step, None, found.absent)
         program = Program(self._driver, text=found.text)
-        ours, plain = (self._runs(program, target.name, backend) for backend in (self.backend, PlainCpu()))
+        before = self.schedule.outcome(self._before(program, target.told, self.backend))
+        if not before.passed and before.device_error is None:
+            why = inconclusive(_stopped(target, found) if found.step else f"the driver failed with {before.failure}")
+            return Driven(target, why, found.text, found.step or "run", None, found.absent)
+        ours, plain = (self._runs(program, target.told, backend) for backend in (self.backend, PlainCpu()))
         stage = self.schedule.stage
         patches = {stage.relative(path): patch for path, patch in self.version.patches.items()}
         proof = Proof(ours, plain, self.backend, patches, stage.relative(change.path), places)
         verdict = proof.verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))
+        if verdict.kind is Kind.HARMLESS and found.is_inert:
+            verdict = inconclusive(f"`{target.told}`: the patched lines meet nothing but stand-ins")
         step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
         return Driven(target, verdict, found.text, step, ours, found.absent)
 
@@ -124,13 +131,17 @@ class Harness:
         stage = self.schedule.stage
         if not stage.options.keep:
             return None
-        copy = stage.workspace.folder / f"driver of {driven.target.name}, after"
+        copy = stage.workspace.folder / f"driver of {driven.target.told}, after"
         return copy / stage.workspace.root.name / DRIVER
+
+    def _before(self, program: Program, name: str, backend: Backend) -> Run:
+        where = "" if backend is self.backend else ", on the plain CPU"
+        return Run(program, f"driver of {name}, before{where}", backend, is_original=True)
 
     def _runs(self, program: Program, name: str, backend: Backend) -> Runs:
         where = "" if backend is self.backend else ", on the plain CPU"
         watch = {self.schedule.stage.relative(path): patch.watched for path, patch in self.version.patches.items()}
-        before = Run(program, f"driver of {name}, before{where}", backend, is_original=True)
+        before = self._before(program, name, backend)
         after = Run(program, f"driver of {name}, after{where}", backend, self._files, watch)
         return Runs(self.schedule.outcome(before), self.schedule.outcome(after), effects=self.version.effects)
 
@@ -170,7 +181,7 @@ def _statements(source: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _stopped(target: Target, found: FoundDriver) -> str:
-    return f'`{target.name}` could not be driven; it stopped at the step "{found.step}": {found.why}'
+    return f'`{target.told}` could not be driven; it stopped at the step "{found.step}": {found.why}'
 
 
 def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:

@@ -19,6 +19,8 @@ _SOURCES = "src"
 class Target:
     """A function of a changed file by its qualified name, and the patched `lines` that calling it may run.
 
+    Without a name it is the file itself, run as a script.
+
     `module` is its file's dotted name, found on `paths`, which are relative to the tree. `host` are the parameters that
     a finding says are on the host.
     """
@@ -29,6 +31,11 @@ class Target:
     paths: tuple[str, ...]
     lines: tuple[int, ...]
     host: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """What it is called."""
+        return self.name or PurePosixPath(self.file).name
 
     def as_search(self, kind: str) -> str:
         """What is asked of a search, for a device of that type."""
@@ -59,10 +66,11 @@ def targets_of(root: Path, file: str, patch: Patch, findings: Sequence[Finding])
         tree, before = ast.parse(patch.after), ast.parse(patch.before)
     except (SyntaxError, ValueError):
         return NoTarget("not valid Python")
+    module, paths = import_of(root, file, tree)
     lines = _lines_by_function(tree, patch)
     if not lines:
-        return NoTarget("the patched lines are in no function")
-    module, paths = import_of(root, file, tree)
+        own = tuple(place.first for place in patch.places if not place.declares)
+        return [Target(file, module, "", paths, own)] if own else NoTarget("the patched lines are in no function")
     host = host_parameters(before, findings)
     found = [
         Target(file, module, name, paths, tuple(sorted(numbers)), tuple(host.get(name, ())))

@@ -6,7 +6,7 @@ run and now meet a device error or an unbound name: other failures may be those 
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from devfix.replay.backends import Backend, PlainCpu
 from devfix.replay.outcomes import Outcome, ScriptError
@@ -28,11 +28,11 @@ class Proof:
 
     def verdict(self) -> Verdict:
         """What the driver shows of the patch."""
-        verdict = decide(self.runs, self.backend, self.patches, self.path)
+        verdict = decide(replace(self.runs, plain=self.plain), self.backend, self.patches, self.path)
         if verdict.kind is Kind.CONFIRMED:
             return self._at_the_bug(verdict, self.runs.before.device_error)
-        if verdict.kind is Kind.HARMLESS:
-            return self._without_accelerator(verdict)
+        if self.runs.before.passed and self.runs.after.passed and verdict.kind is not Kind.NOT_REACHED:
+            verdict = self._without_accelerator(verdict)
         if verdict.kind is Kind.REFUTED:
             return self._refuted(verdict)
         if self._ends_alike():
@@ -40,17 +40,20 @@ class Proof:
         return verdict
 
     def _at_the_bug(self, verdict: Verdict, error: ScriptError | None) -> Verdict:
-        if error is None or (error.file, error.line) in self.places:
+        if error is None or self._came_by(self.runs.before):
             return verdict
         return inconclusive(f"the driver meets a device error elsewhere: {error.told}: {error.message}")
+
+    def _came_by(self, outcome: Outcome) -> bool:
+        """Whether an error arose at the bug's place, or in what is called there."""
+        return any(place in self.places for place in outcome.frames)
 
     def _without_accelerator(self, verdict: Verdict) -> Verdict:
         """Code that asks for an accelerator shows its bug where there is none."""
         plain = decide(self.plain, PlainCpu(), self.patches, self.path)
         if plain.kind is not Kind.CONFIRMED or self.plain.before.device_error is None:
             return verdict
-        error = self.plain.before.device_error
-        if (error.file, error.line) not in self.places:
+        if not self._came_by(self.plain.before):
             return verdict
         return Verdict(plain.kind, f"without an accelerator {plain.reason}", plain.missed)
 
@@ -74,7 +77,7 @@ class Proof:
         error, after = self.runs.before.device_error, self.runs.after
         patch = self.patches[self.path]
         coverage = patch.coverage({line for file, line in after.reached if file == self.path})
-        if error is None or after.error is None or coverage.is_empty or (error.file, error.line) not in self.places:
+        if error is None or after.error is None or coverage.is_empty or not self._came_by(self.runs.before):
             return verdict
         missed = tuple(place.first for place in coverage.missed)
         told = f"{error.told} is gone: {error.message}; the driver then ends with {after.error.told}, as on the CPU"

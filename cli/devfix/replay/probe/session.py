@@ -35,6 +35,8 @@ from .shelf import Shelf
 from .stopping import StepLimit
 from .testing import running
 
+_FRAMES_LIMIT = 50
+
 
 @dataclass(frozen=True)
 class Config:
@@ -242,7 +244,8 @@ def _leave(error: BaseException, config: Config, journal: Journal) -> NoReturn:
     if status != 0:
         root = Path(config.root)
         _tell_of_gap(error, config, journal)
-        journal.write("error", **errors.describe(error, root), postmortem=postmortem.examine(error, root))
+        told = {**errors.describe(error, root), "frames": errors.frames(error, root)[-_FRAMES_LIMIT:]}
+        journal.write("error", **told, postmortem=postmortem.examine(error, root))
     journal.write("end", memory=_peak_memory(), status=status & 0xFF)
     if isinstance(error, SystemExit):
         raise error

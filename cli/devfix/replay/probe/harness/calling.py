@@ -6,12 +6,14 @@ import contextlib
 import io
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Callable, Optional
 
 DRIVER = "<driver>"
+_STAND_IN = "StandIn"
+Watched = Mapping[tuple[str, int], Sequence[str]]
 Trace = Callable[[FrameType, str, Any], Optional[Any]]
 
 
@@ -21,11 +23,15 @@ class TooSlow(BaseException):
 
 @dataclass(frozen=True)
 class Attempt:
-    """How the lines ended: `error` is None where they ran to their end. `lines` are those of the project that ran."""
+    """How the lines ended: `error` is None where they ran to their end. `lines` are those of the project that ran.
+
+    `inert` are those of the watched lines that worked on a stand-in.
+    """
 
     lines: frozenset[tuple[str, int]]
     error: BaseException | None = None
     names: dict[str, Any] | None = None
+    inert: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def trace(self) -> list[TracebackType]:
@@ -44,9 +50,13 @@ class Attempt:
 
 
 class Caller:
-    """Runs lines under a limit of `seconds`. `is_ours` says whether a file is of the project."""
+    """Runs lines under a limit of `seconds`. `is_ours` says whether a file is of the project.
 
-    def __init__(self, seconds: float, is_ours: Callable[[str], bool]) -> None:
+    `watched` are the names that stand in lines of which it is to be known whether they work on stand-ins.
+    """
+
+    def __init__(self, seconds: float, is_ours: Callable[[str], bool], watched: Watched) -> None:
+        self._watched = watched
         self._seconds = seconds
         self._is_ours = is_ours
         self._known: dict[CodeType, bool] = {}
@@ -54,9 +64,13 @@ class Caller:
     def run(self, code: CodeType, names: dict[str, Any]) -> Attempt:
         """Run `code` with these names."""
         lines: set[tuple[str, int]] = set()
+        inert: set[tuple[str, int]] = set()
 
         def local(frame: FrameType, event: str, _value: Any) -> Any:
-            lines.add((frame.f_code.co_filename, frame.f_lineno))
+            place = (frame.f_code.co_filename, frame.f_lineno)
+            lines.add(place)
+            if place in self._watched and any(map(_is_inert, _values(frame, self._watched[place]))):
+                inert.add(place)
             return local
 
         def each(frame: FrameType, event: str, _value: Any) -> Any:
@@ -75,7 +89,18 @@ class Caller:
                 error = raised
             finally:
                 sys.settrace(before)
-        return Attempt(frozenset(lines), error, names)
+        return Attempt(frozenset(lines), error, names, frozenset(inert))
+
+
+def _values(frame: FrameType, names: Sequence[str]) -> Iterator[Any]:
+    for name in names:
+        owner, _, attribute = name.partition(".")
+        value = frame.f_locals.get(owner, frame.f_globals.get(owner))
+        yield vars(value).get(attribute) if attribute and hasattr(value, "__dict__") else value
+
+
+def _is_inert(value: Any) -> bool:
+    return type(value).__name__ == _STAND_IN
 
 
 @contextlib.contextmanager

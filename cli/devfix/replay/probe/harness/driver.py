@@ -11,7 +11,7 @@ from typing import Any
 
 from .values import Arguments, Value
 
-_HELPERS = {"Model": "models.py"}
+_HELPERS = {"models.py": ("Model(", "Batches(")}
 _FUTURE = "from __future__ import annotations\n"
 
 
@@ -69,10 +69,19 @@ def head(target: Target, absent: Sequence[str], is_run: bool = False) -> str:
             "import torch\nfrom torch import nn\n",
             paths,
             _standing_in(absent),
-            f"\nfrom {target.module} import {top}\n\n",
+            f"\nfrom {target.module} import {top}\n\n" if top else "",
             f'device = torch.device("{target.kind}" if {_is_there(target.kind)} else "cpu")\n',
         )
     )
+
+
+def script(target: Target, absent: Sequence[str], is_run: bool = False) -> str:
+    """The driver of the file itself. With `is_run` it is run from the tree's own folder."""
+    here = "Path(__file__).resolve().parent"
+    lines = f'file = str({here} / "{target.file}")\nsys.argv = [file]\nrunpy.run_path(file, run_name="__main__")\n'
+    text = head(target, absent, is_run)
+    doc = f'"""Runs {target.file} with stand-ins for what is not installed."""'
+    return f"{doc}\n\nimport runpy\n" + text.partition('"""\n\n')[2] + "\n" + lines
 
 
 def body(target: Target, shape: Shape, given: Arguments) -> str:
@@ -97,7 +106,7 @@ def body(target: Target, shape: Shape, given: Arguments) -> str:
 def text(target: Target, shape: Shape, given: Arguments, absent: Sequence[str]) -> str:
     """The whole driver."""
     rest = body(target, shape, given)
-    helpers = "".join(f"\n\n{_source(file)}\n" for name, file in _HELPERS.items() if f"{name}(" in rest)
+    helpers = "".join(f"\n\n{_source(file)}\n" for file, names in _HELPERS.items() if any(one in rest for one in names))
     return f"{head(target, absent)}{helpers}\n{rest}print(result)\n"
 
 

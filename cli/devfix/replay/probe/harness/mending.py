@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,17 +29,21 @@ from .values import (
 )
 
 Key = "tuple[str, str]"
-_LARGEST = 4096
-"""No tensor is made longer than that in a dimension."""
+_LARGEST = 1 << 21
+"""No tensor has more elements."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception of a call. `focus` are the parameters that the failing line may have to do with, those first."""
+    """An exception of a call. `focus` are the parameters that the failing line may have to do with, those first.
+
+    `keys` are those that a mapping in that line has.
+    """
 
     type: str
     message: str
     focus: tuple[tuple[str, str], ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class _Case:
         return int(self.found.group(group))
 
     def put(self, path: Path, value: Value) -> Iterator[Arguments]:
-        if isinstance(value, Tensor) and any(not 0 < size <= _LARGEST for size in value.shape):
+        if isinstance(value, Tensor) and not (all(value.shape) and math.prod(value.shape) <= _LARGEST):
             return
         yield self.given.with_value(path, value)
 
@@ -121,6 +127,8 @@ class _Case:
 
     def sizes_agree(self) -> Iterator[Arguments]:
         one, other = self.number(1), self.number(2)
+        if len(self.failure.focus) == 2:
+            yield from itertools.islice(self.like_others(), 2)
         yield from self.resized(one, other)
         yield from self.resized(other, one)
         yield from self.like_others()
@@ -254,6 +262,10 @@ class _Case:
     def key(self) -> Iterator[Arguments]:
         name = self.found.group(1)
         for path, value in self.given.all():
+            if self.is_focus(path) and not isinstance(value, Named):
+                for known in self.failure.keys:
+                    yield from self.put(path, Plain(known))
+        for path, value in self.given.all():
             if isinstance(value, Named) and not value.is_object:
                 for part in self._named(name):
                     yield from self.put(path, value.having(name, part))
@@ -272,6 +284,20 @@ class _Case:
 
     def no_number(self) -> Iterator[Arguments]:
         yield from self.retyped(lambda path: [Plain(2), Plain(8), Plain(0.5), Tensor(shape_of(2))])
+
+    def not_none(self) -> Iterator[Arguments]:
+        """Options that are left out, and so are None, are given, all together first."""
+        together = self.given
+        for key, about in self.mender.abouts.items():
+            if key in self.failure.focus and self.given.top(*key) is None and about.parameter.default is None:
+                together = together.with_value(Path(*key), proposed(about)[0])
+        if together != self.given:
+            yield together
+        yield from self.filled()
+        yield from self.no_tensor()
+
+    def strings(self) -> Iterator[Arguments]:
+        yield from self.retyped(lambda path: [Plain(str(path.inside[-1] if path.inside else path.name))])
 
     def no_tensor(self) -> Iterator[Arguments]:
         def made(path: Path) -> list[Value]:
@@ -299,9 +325,9 @@ class _Case:
 
     def filled(self) -> Iterator[Arguments]:
         """Options in focus that were left to their defaults, given."""
-        for key, about in self.mender.abouts.items():
-            if key in self.failure.focus and self.given.top(*key) is None:
-                for value in proposed(about):
+        for key in self.failure.focus:
+            if self.given.top(*key) is None:
+                for value in proposed(self.mender.abouts[key]):
                     yield from self.put(Path(*key), value)
 
     def options(self) -> Iterator[Arguments]:
@@ -382,6 +408,7 @@ def _at_rank(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
 
 
 _MENDS: tuple[tuple[str, Callable[[_Case], Iterator[Arguments]]], ...] = (
+    (r"NoneType", _Case.not_none),
     (r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", _Case.sizes_agree),
     (r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", _Case.products),
     (r"size mismatch, got input \(\d+\), mat \((\d+)x(\d+)\), vec \((\d+)()\)", _Case.like_others),
@@ -414,7 +441,7 @@ _MENDS: tuple[tuple[str, Callable[[_Case], Iterator[Arguments]]], ...] = (
         _Case.larger,
     ),
     (
-        r"scalar types?:? (?:Long|Int)|must be long|expected.*Long|Expected.*(?:Int|Long)|integral|integer tensor",
+        r"scalar types?:? (?:Long|Int)|must be long|int64|[Ee]xpected.*(?:Int|Long)|integral|integer tensor",
         _Case.whole,
     ),
     (
@@ -425,13 +452,14 @@ _MENDS: tuple[tuple[str, Callable[[_Case], Iterator[Arguments]]], ...] = (
     (r"same dtype|dtype|not implemented for '", _Case.other_kinds),
     (r"index out of range in self|out of bounds|index \d+ is out of|Target \d+ is out|Class values", _Case.lower),
     (r"IndexError: list index out of range", _Case.no_items),
-    (r"'(\w+)' object has no attribute '(\w+)'", _Case.attribute),
-    (r"KeyError: '?([^']+)'?$", _Case.key),
+    (r"'(?:\w+\.)*(\w+)' object has no attribute '(\w+)'", _Case.attribute),
+    (r"KeyError: '?([^']+)'?", _Case.key),
     (r"object is not callable", _Case.no_call),
     (r"not iterable|not subscriptable|has no len|not an iterator", _Case.no_items),
     (r"cannot be interpreted as an integer|must be (?:real|int|a number)|integer|not int", _Case.no_number),
     (r"must be Tensor|must be a? ?[Tt]ensor|not Tensor|expected Tensor|to be a (?:torch\.)?[Tt]ensor", _Case.no_tensor),
-    (r"unsupported operand|not supported between|NoneType|argument '\w+' \(position \d+\)", _Case.no_tensor),
+    (r"expected str|must be str|PathLike|a string", _Case.strings),
+    (r"unsupported operand|not supported between|argument '\w+' \(position \d+\)", _Case.no_tensor),
     (r"divisible|divide|must be multiple|ZeroDivision", _Case.divides),
     (r"AssertionError", _Case.divides),
 )

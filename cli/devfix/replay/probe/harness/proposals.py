@@ -312,7 +312,7 @@ def _loader(about: About, uses: Uses) -> Value:
     count = uses.elements or 2
     image = Tensor(shape_of(4), is_host=True)
     batch: Value = Items((image, *(Tensor((2,), LONG, is_host=True) for _ in range(count - 1))), is_tuple=True)
-    return Items((batch, batch))
+    return Items((batch, batch), is_loader=True)
 
 
 def _dict(about: About, uses: Uses) -> Named:

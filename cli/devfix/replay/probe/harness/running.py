@@ -15,4 +15,4 @@ def run(asked: dict[str, Any], root: str, journal: Journal) -> None:
     """Search for the driver of what is asked for, and tell the journal of it."""
     given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in asked.items()}
     target = Target(**given)
-    journal.write("driver", **dataclasses.asdict(search(target, Path(root))))
+    search(target, Path(root), lambda found: journal.write("driver", **dataclasses.asdict(found)))

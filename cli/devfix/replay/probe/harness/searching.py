@@ -6,34 +6,40 @@ import ast
 import heapq
 import inspect
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from .. import errors
 from .calling import Attempt, Caller, TooSlow
-from .driver import Shape, Target, body, positional, text
-from .loading import load
+from .driver import Shape, Target, body, positional, script, text
+from .loading import Loaded, load
 from .mending import Failure, Mender
+from .models import Batches, Model
 from .proposals import About, proposed
+from .reading import keys_at
 from .uses import Uses, documented_ranks, names_in, origins, uses_of
 from .values import Arguments
 
 CALL_SECONDS = 5.0
-IMPORT_SECONDS = 60.0
-SEARCH_SECONDS = 12.0
+IMPORT_SECONDS = 30.0
+SEARCH_SECONDS = 8.0
 """Of processor time."""
-ATTEMPTS = 400
+WALL_SECONDS = 20.0
+ATTEMPTS = 300
 _MESSAGE = 300
+_STALE = 30
+"""So many other ideas are tried before an idea is followed up that brought nothing."""
 
 
 @dataclass(frozen=True)
 class Found:
     """The driver, and the step at which it stops short of the patched lines or of its end; None where it does not.
 
-    `reached` are the patched lines that it runs.
+    `reached` are the patched lines that it runs; with `is_inert` one of them works on a stand-in.
     """
 
     text: str | None
@@ -41,19 +47,45 @@ class Found:
     why: str = ""
     absent: tuple[str, ...] = ()
     reached: tuple[int, ...] = ()
+    is_inert: bool = False
 
 
-def search(target: Target, root: Path) -> Found:
-    """The driver of a target in the tree `root`."""
-    is_ours = _is_ours(root)
-    loaded = load(target, root, Caller(IMPORT_SECONDS, is_ours))
-    if loaded.failed is not None:
-        return Found(None, "import", _told(loaded.failed, root), loaded.absent)
+def search(target: Target, root: Path, tell: Callable[[Found], None]) -> None:
+    """Look for the driver of a target in the tree `root`, and tell of the best one whenever there is a better one."""
+    is_ours, watched = _is_ours(root), _watched(target, root)
+    loaded = load(target, root, Caller(IMPORT_SECONDS, is_ours, watched))
+    if not target.name:
+        tell(_of_script(target, loaded, root))
+        return
+    if loaded.attempt.error is not None:
+        tell(Found(None, "import", _told(loaded.attempt, root), loaded.absent))
+        return
     try:
         subject = _Subject(target, loaded.names, root)
     except (LookupError, ValueError, TypeError, SyntaxError, AttributeError) as error:
-        return Found(None, "signature", str(error)[:_MESSAGE], loaded.absent)
-    return _Search(target, subject, loaded.absent, Caller(CALL_SECONDS, is_ours), root, loaded.names).found()
+        tell(Found(None, "signature", str(error)[:_MESSAGE], loaded.absent))
+        return
+    names = {**loaded.names, "Model": Model, "Batches": Batches}
+    _Search(target, subject, loaded.absent, Caller(CALL_SECONDS, is_ours, watched), root, names).run(tell)
+
+
+def _of_script(target: Target, loaded: Loaded, root: Path) -> Found:
+    """What running the file itself came to; without stand-ins a replay of the script tells the same."""
+    attempt, file = loaded.attempt, str(root / target.file)
+    reached = tuple(sorted({line for name, line in attempt.lines if name == file} & set(target.lines)))
+    failed = attempt.error is not None
+    why = _told(attempt, root) if failed else "" if reached else "the patched lines did not run"
+    text = script(target, loaded.absent) if reached and loaded.absent else None
+    step = "run" if failed else None if reached else "reach the patched lines"
+    return Found(text, step or (None if text else "target"), why, loaded.absent, reached, bool(attempt.inert))
+
+
+def _watched(target: Target, root: Path) -> dict[tuple[str, int], list[str]]:
+    """The names in each patched statement."""
+    file = str(root / target.file)
+    tree = ast.parse((root / target.file).read_bytes())
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno in target.lines]
+    return {(file, node.lineno): list(names_in(node)) for node in statements if not hasattr(node, "body")}
 
 
 class _Subject:
@@ -122,30 +154,31 @@ class _Search:
         self._file = str(root / target.file)
         self._best: tuple[tuple[int, int, int], Arguments, Attempt] | None = None
 
-    def found(self) -> Found:
+    def run(self, tell: Callable[[Found], None]) -> None:
+        """Try arguments, and tell of those that come further than all before."""
         torch.set_num_threads(1)
         end = time.process_time() + SEARCH_SECONDS
         first = self._first()
-        queue: list[tuple[tuple[int, ...], int, Arguments]] = [((0, 0, 0), 0, first)]
+        queue: list[tuple[tuple[int, ...], int, int, Arguments]] = [((0, 0, 0), 0, 0, first)]
         seen = {first}
-        count = 0
-        slow = 0
-        while queue and count < ATTEMPTS and time.process_time() < end and slow < 3:
-            _, _, given = heapq.heappop(queue)
+        count, slow, latest = 0, 0, time.monotonic() + WALL_SECONDS
+        while queue and count < ATTEMPTS and time.process_time() < end and time.monotonic() < latest and slow < 3:
+            before, _, stale, given = heapq.heappop(queue)
             attempt = self._attempt(given)
             slow += isinstance(attempt.error, TooSlow)
             score = self._score(attempt)
             if self._best is None or score > self._best[0]:
                 self._best = score, given, attempt
+                tell(self._found(given, attempt))
             if score[0] == len(self._wanted) and score[1]:
                 break
+            cost = tuple(-part for part in score)
+            stale = 0 if cost < before[:3] else stale + 1
             for index, more in enumerate(self._more(given, attempt)):
                 if more not in seen:
                     seen.add(more)
-                    count_here = tuple(-part for part in score)
-                    heapq.heappush(queue, ((*count_here, index), len(seen), more))
+                    heapq.heappush(queue, ((*cost, stale * _STALE + index), len(seen), stale, more))
             count += 1
-        return self._told()
 
     @property
     def _wanted(self) -> frozenset[int]:
@@ -176,7 +209,11 @@ class _Search:
             yield from self._mender.varied(given)
             return
         error = attempt.error
-        yield from self._mender.mended(given, Failure(type(error).__name__, str(error)[:2000], self._focus(attempt)))
+        if errors.device_error(error) is not None:
+            return  # other arguments are on the same device
+        yield from self._mender.mended(
+            given, Failure(type(error).__name__, str(error)[:2000], self._focus(attempt), keys_at(attempt.trace))
+        )
 
     def _focus(self, attempt: Attempt) -> tuple[tuple[str, str], ...]:
         """The parameters that the lines on the way to the error may have to do with, those of the innermost first."""
@@ -221,10 +258,7 @@ class _Search:
             return [name for one in nodes for name in names_in(one)]
         return list(names_in(innermost))
 
-    def _told(self) -> Found:
-        if self._best is None:
-            return Found(None, "call", "nothing could be tried", self._absent)
-        _, given, attempt = self._best
+    def _found(self, given: Arguments, attempt: Attempt) -> Found:
         reached = sorted(self._wanted & {line for file, line in attempt.lines if file == self._file})
         whole = text(self._target, self._shape, given, self._absent)
         step, why = None, ""
@@ -233,7 +267,7 @@ class _Search:
             step, why = "make the object" if is_made else "call", _told(attempt, self._root)
         elif not reached:
             step, why = "reach the patched lines", "no arguments were found with which they run"
-        return Found(whole if reached else None, step, why, self._absent, tuple(reached))
+        return Found(whole if reached else None, step, why, self._absent, tuple(reached), bool(attempt.inert))
 
 
 def _is_ours(root: Path) -> Any:

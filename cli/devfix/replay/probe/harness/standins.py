@@ -63,13 +63,13 @@ class Base:
 
 
 class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds modules of packages that are not installed."""
+    """Finds the modules of these packages."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name.partition(".")[0] not in self.names:
+        if not any(name == one or name.startswith(f"{one}.") for one in self.names):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
@@ -84,4 +84,4 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def stand_in(*names: str) -> None:
     """Have these packages importable."""
-    sys.meta_path.append(Absent(names))
+    sys.meta_path.insert(0, Absent(names))

@@ -75,7 +75,7 @@ def origins(function: Function) -> dict[str, set[str]]:
 def names_in(node: ast.AST) -> Iterator[str]:
     """The names in an expression; `self.x` is one, too."""
     for one in ast.walk(node):
-        if isinstance(one, ast.Name):
+        if isinstance(one, ast.Name) and one.id != "self":
             yield one.id
         elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self":
             yield f"self.{one.attr}"

@@ -42,13 +42,16 @@ class Plain:
 
 @dataclass(frozen=True)
 class Items:
-    """A list, or with `is_tuple` a tuple."""
+    """A list, or with `is_tuple` a tuple, or with `is_loader` what stands for a loader of these batches."""
 
     parts: tuple[Value, ...]
     is_tuple: bool = False
+    is_loader: bool = False
 
     def text(self) -> str:
         inside = ", ".join(part.text() for part in self.parts)
+        if self.is_loader:
+            return f"Batches([{inside}])"
         if self.is_tuple:
             return f"({inside}{',' if len(self.parts) == 1 else ''})"
         return f"[{inside}]"
