@@ -8,7 +8,8 @@ import pytest
 from devfix.replay.backends import Backend, PlainCpu, Simulated
 from devfix.replay.changes import Change
 from devfix.replay.options import ReplayOptions
-from devfix.replay.replaying import ReplayResult, replay_on
+from devfix.replay.replaying import replay_on
+from devfix.replay.results import ReplayResult
 from devfix.replay.verdict_kinds import Kind
 
 Drive = Callable[..., ReplayResult]
@@ -224,6 +225,50 @@ def test_lines_that_work_on_stand_ins_show_nothing(drive: Drive) -> None:
     result = drive(text, "net.cuda()", 'net.to("cuda")')
     assert result.verdict.kind is Kind.INCONCLUSIVE
     assert "stand-ins" in result.verdict.reason
+
+
+def test_a_name_that_only_the_script_binds_is_given(drive: Drive) -> None:
+    text = POSITIONS.replace("(n)", "(n).to(args.device)") + "\n\nif __name__ == '__main__':\n    args = parse()\n"
+    result = drive(text, ".to(args.device)", ".to(args.device).to(x.device)")
+    assert result.verdict.kind is Kind.HARMLESS, result.verdict.reason
+    assert result.harness is not None
+    assert "positions.__module__].args = SimpleNamespace(device=device)" in (result.harness.text or "")
+
+
+def test_a_model_that_is_given_gets_the_parts_that_are_asked_of_it(drive: Drive) -> None:
+    text = (
+        "import torch\n\n\ndef score(model, x):\n    model.eval()\n    return model.encoder(x) + torch.ones(x.shape)\n"
+    )
+    result = drive(text, "torch.ones(x.shape)", "torch.ones(x.shape, device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "encoder=Model('same')" in (result.harness.text if result.harness and result.harness.text else "")
+
+
+def test_code_that_asks_for_an_accelerator_may_fail_later_for_its_arguments(drive: Drive) -> None:
+    text = "import torch\n\n\ndef counts(x):\n    y = x.cuda()\n    return open('/nowhere/at/all'), y\n"
+    result = drive(text, "x.cuda()", "x + 0")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "without an accelerator" in result.verdict.reason
+    assert "as on an accelerator" in result.verdict.reason
+
+
+def test_a_test_case_is_set_up(drive: Drive) -> None:
+    text = """
+import unittest
+
+import torch
+from torch import nn
+
+
+class TestNet(unittest.TestCase):
+    def setUp(self):
+        self.net = nn.Linear(4, 2).to("cuda")
+
+    def test_shape(self):
+        self.assertEqual(self.net(torch.rand(3, 4)).shape, (3, 2))
+"""
+    result = drive(text, "torch.rand(3, 4)", 'torch.rand(3, 4, device="cuda")')
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
 def test_packages_that_are_not_there_get_stand_ins(drive: Drive) -> None:

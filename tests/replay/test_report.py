@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from devfix.replay.outcomes import Ending, Outcome, ScriptError
-from devfix.replay.replaying import FixResult, ReplayResult
 from devfix.replay.report import as_json, render
+from devfix.replay.results import FixResult, ReplayResult
 from devfix.replay.verdicts import Kind, Verdict, inconclusive
 from devfix_codemods.findings import Finding
 from devfix_codemods.source import Span

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from devfix_codemods.findings import Finding
@@ -12,12 +12,13 @@ from devfix.replay import lanes
 from devfix.replay.backends import Backend, BackendError, select
 from devfix.replay.changes import Change, Part
 from devfix.replay.company import Company, side_by_side
-from devfix.replay.harness.driving import Driven, Harness, Judgement
-from devfix.replay.harness.targets import DRIVER
+from devfix.replay.harness.driving import Harness
+from devfix.replay.harness.telling import judged_by_driver
 from devfix.replay.leftovers import stopped_cleanly
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Outcome
 from devfix.replay.programs import Program, suite_of
+from devfix.replay.results import FixResult, LoneRun, ReplayResult, SuiteReplay, notes_of
 from devfix.replay.schedule import Schedule
 from devfix.replay.scripts import why_not_runnable
 from devfix.replay.stage import Progress, Stage, silent
@@ -26,84 +27,12 @@ from devfix.replay.trials import Trial, Trials, first_run, plain_run
 from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive
 from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
-from devfix.results import Cell, told_line
+from devfix.results import told_line
 
 NO_SYSTEM = "replay needs Linux or macOS"
 
 Fixes = Callable[[Sequence[Path]], Sequence[Change]]
 """What to judge in these files of a tree."""
-
-
-@dataclass(frozen=True, slots=True)
-class FixResult:
-    """What the replay says of one fix: the verdict on its file, unless its own lines never ran or it broke the others.
-
-    `reason` is set where the fix did not hold.
-    """
-
-    finding: Finding
-    kind: Kind
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Driver:
-    """A program that devfix wrote, or was to write, to call a function.
-
-    `text` is None where there is none. `step` is where it came no further; None where the verdict rests on it. `absent`
-    are the packages with stand-ins, and `kept` is the file, where copies are kept.
-    """
-
-    function: str
-    text: str | None = None
-    step: str | None = None
-    absent: tuple[str, ...] = ()
-    kept: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayResult:
-    """What the replay says of one changed file.
-
-    `before` and `after` are None where nothing was run; `after` is with the fixes that hold, where some do. `holds` is
-    the file with those, None where it is the file as it was; `withdrawn` are the findings whose fixes do not. `cells`
-    are those of a notebook as it was. `harness` tells of the driver that was tried where nothing else ran the patch.
-    """
-
-    path: Path
-    command: str
-    on: str
-    verdict: Verdict
-    before: Outcome | None = None
-    after: Outcome | None = None
-    fixes: tuple[FixResult, ...] = ()
-    kept: Path | None = None
-    holds: bytes | None = None
-    withdrawn: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
-    cells: tuple[Cell, ...] = ()
-    harness: Driver | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LoneRun:
-    """A run of a program as it is, with nothing to judge."""
-
-    path: Path
-    command: str
-    on: str
-    outcome: Outcome
-    kept: Path | None = None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteReplay:
-    """A test suite as it is: its run where device errors show, that on the plain CPU, and the verdicts on fixes."""
-
-    run: LoneRun
-    plain: Outcome
-    results: tuple[ReplayResult, ...] = ()
 
 
 def run_replays(
@@ -241,7 +170,7 @@ def run_alone(program: Program, backend: Backend, options: ReplayOptions, progre
 
 def _lone(stage: Stage, program: Program, backend: Backend, outcome: Outcome) -> LoneRun:
     kept = stage.workspace.folder if stage.options.keep else None
-    return LoneRun(program.script, stage.command(program), backend.name, outcome, kept, _notes(backend, outcome))
+    return LoneRun(program.script, stage.command(program), backend.name, outcome, kept, notes_of(backend, outcome))
 
 
 def _by_tree(changes: Sequence[Change]) -> dict[Path, list[Change]]:
@@ -255,11 +184,6 @@ def _unrun(change: Change, options: ReplayOptions, reason: str) -> ReplayResult:
     fixes = tuple(FixResult(finding, Kind.INCONCLUSIVE) for finding in change.findings)
     verdict = inconclusive(reason)
     return ReplayResult(change.path, "", options.on, verdict, fixes=fixes, holds=change.after, cells=change.cells)
-
-
-def _notes(backend: Backend, *outcomes: Outcome) -> tuple[str, ...]:
-    notes = [backend.note] if backend.note is not None else []
-    return tuple(dict.fromkeys([*notes, *(note for outcome in outcomes for note in outcome.notes)]))
 
 
 class _Tree:
@@ -300,36 +224,13 @@ class _Tree:
             return results
         parts = frozenset(part for change in self._changes for part in change.parts if part not in trials.withdrawn)
         harness = Harness(schedule, self._changes, self._backend, parts)
-        return [self._driven(harness, change, result) for change, result in zip(self._changes, results, strict=True)]
+        return [
+            judged_by_driver(harness, change, result) for change, result in zip(self._changes, results, strict=True)
+        ]
 
     @property
     def _drives(self) -> bool:
         return self._options.harness and self._backend.can_show_device_bugs
-
-    def _driven(self, harness: Harness, change: Change, result: ReplayResult) -> ReplayResult:
-        """The result of the file's driver, where nothing else ran the patch."""
-        if result.verdict.kind not in (Kind.INCONCLUSIVE, Kind.NOT_REACHED):
-            return result
-        judged = harness.judge(change)
-        telling = judged.telling
-        if telling is None or telling.runs is None or judged.verdict.kind in (Kind.INCONCLUSIVE, Kind.NOT_REACHED):
-            return _not_driven(result, judged)
-        stage, verdict = harness.schedule.stage, judged.verdict
-        is_refuted = verdict.kind is Kind.REFUTED
-        return replace(
-            result,
-            command=f"python {DRIVER}",
-            on=self._backend.name,
-            verdict=verdict,
-            before=telling.runs.before,
-            after=telling.runs.after,
-            fixes=tuple(_driven_fix(finding, change, harness, judged) for finding in change.findings),
-            kept=stage.workspace.folder if self._options.keep else None,
-            holds=change.before if is_refuted else result.holds,
-            withdrawn=change.findings if is_refuted else result.withdrawn,
-            notes=_notes(self._backend, telling.runs.before, telling.runs.after),
-            harness=_told_driver(telling, None, harness.kept(telling)),
-        )
 
     def _why_not_run(self, change: Change) -> str | None:
         """The reason for which a change is not run by itself."""
@@ -366,7 +267,7 @@ class _Tree:
             trials.stage.workspace.folder if self._options.keep else None,
             change.with_parts([part for part in change.parts if part not in broken]),
             _findings(change, broken),
-            _notes(self._backend, before, after),
+            notes_of(self._backend, before, after),
             change.cells,
         )
 
@@ -377,35 +278,6 @@ class _Tree:
                 return trial
         is_withdrawn = any(part in trials.withdrawn for part in change.parts)
         return next((trial for trial in ran if is_withdrawn or trials.lines(trial, change.path)), None)
-
-
-def _not_driven(result: ReplayResult, judged: Judgement) -> ReplayResult:
-    """The result as it was, with what kept its file from being driven."""
-    reason = f"{result.verdict.reason}; {judged.verdict.reason}"
-    driver = Driver("", step="target") if judged.telling is None else _told_driver(judged.telling, judged.telling.step)
-    return replace(result, verdict=replace(result.verdict, reason=reason), harness=driver)
-
-
-def _told_driver(driven: Driven, step: str | None, kept: Path | None = None) -> Driver:
-    return Driver(driven.target.told, driven.text, step, driven.absent, kept)
-
-
-def _driven_fix(finding: Finding, change: Change, harness: Harness, judged: Judgement) -> FixResult:
-    """The verdict of the driver that ran the lines of a fix."""
-    if judged.verdict.kind is Kind.REFUTED:
-        return FixResult(finding, Kind.REFUTED, judged.verdict.reason)
-    ran = [one for one in judged.all if _runs_all_of(finding, change, harness, one)]
-    kinds = [one.verdict.kind for one in ran]
-    found = next((kind for kind in (Kind.CONFIRMED, Kind.HARMLESS) if kind in kinds), None)
-    return FixResult(finding, found or Kind.NOT_REACHED)
-
-
-def _runs_all_of(finding: Finding, change: Change, harness: Harness, driven: Driven) -> bool:
-    if driven.runs is None or finding.fix is None:
-        return False
-    file = harness.schedule.stage.relative(change.path)
-    lines = {line for name, line in driven.runs.after.reached if name == file}
-    return not harness.version.coverage(Part(change.path, finding), lines).missed
 
 
 def _verdict(change: Change, trials: Trials, trial: Trial, broken: dict[Part, str]) -> Verdict:

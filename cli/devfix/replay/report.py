@@ -10,7 +10,7 @@ from devfix.replay.outcomes import Ending, Outcome, ScriptError
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
 from devfix.replay.postmortem import story
-from devfix.replay.replaying import Driver, FixResult, LoneRun, ReplayResult
+from devfix.replay.results import Driver, FixResult, LoneRun, ReplayResult
 from devfix.results import Cell, place_in, told_line
 
 _INDENT = " " * 8

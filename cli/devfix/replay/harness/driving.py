@@ -101,10 +101,6 @@ class Harness:
         if found.text is None:
             return Driven(target, inconclusive(_stopped(target, found)), None, found.step, None, found.absent)
         program = Program(self._driver, text=found.text)
-        before = self.schedule.outcome(self._before(program, target.told, self.backend))
-        if not before.passed and before.device_error is None:
-            why = inconclusive(_stopped(target, found) if found.step else f"the driver failed with {before.failure}")
-            return Driven(target, why, found.text, found.step or "run", None, found.absent)
         ours, plain = (self._runs(program, target.told, backend) for backend in (self.backend, PlainCpu()))
         stage = self.schedule.stage
         patches = {stage.relative(path): patch for path, patch in self.version.patches.items()}

@@ -22,7 +22,7 @@ class Target:
     Without a name it is the file itself, run as a script.
 
     `module` is its file's dotted name, found on `paths`, which are relative to the tree. `host` are the parameters that
-    a finding says are on the host.
+    a finding says are on the host. With `is_relative` the file imports from its own package.
     """
 
     file: str
@@ -31,6 +31,7 @@ class Target:
     paths: tuple[str, ...]
     lines: tuple[int, ...]
     host: tuple[str, ...] = ()
+    is_relative: bool = False
 
     @property
     def told(self) -> str:
@@ -47,6 +48,7 @@ class Target:
             "lines": self.lines,
             "host": self.host,
             "kind": kind,
+            "is_relative": self.is_relative,
         }
         return json.dumps(asked)
 
@@ -70,7 +72,12 @@ def targets_of(root: Path, file: str, patch: Patch, findings: Sequence[Finding])
     lines = _lines_by_function(tree, patch)
     if not lines:
         own = tuple(place.first for place in patch.places if not place.declares)
-        return [Target(file, module, "", paths, own)] if own else NoTarget("the patched lines are in no function")
+        is_relative = _imports_relatively(tree)
+        return (
+            [Target(file, module, "", paths, own, (), is_relative)]
+            if own
+            else NoTarget("the patched lines are in no function")
+        )
     host = host_parameters(before, findings)
     found = [
         Target(file, module, name, paths, tuple(sorted(numbers)), tuple(host.get(name, ())))
@@ -95,7 +102,7 @@ def import_of(root: Path, file: str, tree: ast.Module) -> tuple[str, tuple[str, 
     top = path.parent
     while top.parts and (root / top / "__init__.py").is_file():
         top = top.parent
-    if top == path.parent and any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree)):
+    if top == path.parent and _imports_relatively(tree):
         top = PurePosixPath()
     parts = [*path.relative_to(top).parts[:-1], path.stem]
     if parts[-1] == "__init__" and len(parts) > 1:
@@ -104,6 +111,10 @@ def import_of(root: Path, file: str, tree: ast.Module) -> tuple[str, tuple[str, 
     listed = ["" if folder == PurePosixPath() else folder.as_posix() for folder in folders]
     sources = [_SOURCES] if (root / _SOURCES).is_dir() and _SOURCES not in listed else []
     return ".".join(parts), tuple(dict.fromkeys([*listed, *sources]))
+
+
+def _imports_relatively(tree: ast.Module) -> bool:
+    return any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
 
 
 def host_parameters(before: ast.Module, findings: Sequence[Finding]) -> dict[str, set[str]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from devfix.replay.backends import Backend, PlainCpu
 from devfix.replay.outcomes import Outcome, ScriptError
 from devfix.replay.patches import Patch
-from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive
+from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive
 from devfix.replay.verdicts import BREAKAGES, Runs, decide
 
 
@@ -31,13 +31,12 @@ class Proof:
         verdict = decide(replace(self.runs, plain=self.plain), self.backend, self.patches, self.path)
         if verdict.kind is Kind.CONFIRMED:
             return self._at_the_bug(verdict, self.runs.before.device_error)
-        if self.runs.before.passed and self.runs.after.passed and verdict.kind is not Kind.NOT_REACHED:
-            verdict = self._without_accelerator(verdict)
-        if verdict.kind is Kind.REFUTED:
-            return self._refuted(verdict)
-        if self._ends_alike():
-            return self._until_the_end_of_arguments(verdict)
-        return verdict
+        if verdict.kind is Kind.NOT_REACHED:
+            return verdict
+        shown = self._without_accelerator() or self._until_the_arguments_end(self.runs, self.plain, "the CPU")
+        if shown is not None:
+            return shown
+        return self._refuted(verdict) if verdict.kind is Kind.REFUTED else verdict
 
     def _at_the_bug(self, verdict: Verdict, error: ScriptError | None) -> Verdict:
         if error is None or self._came_by(self.runs.before):
@@ -48,14 +47,28 @@ class Proof:
         """Whether an error arose at the bug's place, or in what is called there."""
         return any(place in self.places for place in outcome.frames)
 
-    def _without_accelerator(self, verdict: Verdict) -> Verdict:
+    def _without_accelerator(self) -> Verdict | None:
         """Code that asks for an accelerator shows its bug where there is none."""
+        if self.runs.before.device_error is not None:
+            return None
         plain = decide(self.plain, PlainCpu(), self.patches, self.path)
-        if plain.kind is not Kind.CONFIRMED or self.plain.before.device_error is None:
-            return verdict
-        if not self._came_by(self.plain.before):
-            return verdict
-        return Verdict(plain.kind, f"without an accelerator {plain.reason}", plain.missed)
+        if plain.kind is Kind.CONFIRMED and self._came_by(self.plain.before):
+            found: Verdict | None = plain
+        else:
+            found = self._until_the_arguments_end(self.plain, self.runs, "an accelerator")
+        return None if found is None else Verdict(found.kind, f"without an accelerator {found.reason}", found.missed)
+
+    def _until_the_arguments_end(self, ours: Runs, others: Runs, where: str) -> Verdict | None:
+        """The bug is passed, and then the run fails because of the arguments, as the original does elsewhere."""
+        error, after = ours.before.device_error, ours.after
+        if error is None or after.error is None or after.device_error is not None or after.was_cut:
+            return None
+        patch = self.patches[self.path]
+        coverage = patch.coverage({line for file, line in after.reached if file == self.path})
+        if coverage.is_empty or not self._came_by(ours.before) or not _is_same(others.before, after, self.patches):
+            return None
+        told = f"{error.told} is gone: {error.message}; the driver then ends with {after.error.told}, as on {where}"
+        return Verdict(Kind.CONFIRMED, told, first_lines(coverage))
 
     def _refuted(self, verdict: Verdict) -> Verdict:
         before, after = self.runs.before, self.runs.after
@@ -64,24 +77,6 @@ class Proof:
         if before.passed and is_ours:
             return verdict
         return inconclusive(f"with the driver's arguments the patched code {verdict.reason}")
-
-    def _ends_alike(self) -> bool:
-        """Whether the run fails after the bug because of the arguments, as on the plain CPU without the patch."""
-        error, after = self.runs.before.device_error, self.runs.after
-        if error is None or after.error is None or after.device_error is not None or after.was_cut:
-            return False
-        first, second = self.plain.before, self.plain.after
-        return _is_same(first, second, self.patches) and _is_same(second, after, {})
-
-    def _until_the_end_of_arguments(self, verdict: Verdict) -> Verdict:
-        error, after = self.runs.before.device_error, self.runs.after
-        patch = self.patches[self.path]
-        coverage = patch.coverage({line for file, line in after.reached if file == self.path})
-        if error is None or after.error is None or coverage.is_empty or not self._came_by(self.runs.before):
-            return verdict
-        missed = tuple(place.first for place in coverage.missed)
-        told = f"{error.told} is gone: {error.message}; the driver then ends with {after.error.told}, as on the CPU"
-        return Verdict(Kind.CONFIRMED, told, missed)
 
 
 def _is_same(first: Outcome, second: Outcome, patches: Mapping[str, Patch]) -> bool:

@@ -20,7 +20,8 @@ class Target:
     """What is driven: in the module of that dotted name the function with that qualified name.
 
     `paths` go onto the module path, relative to the tree; `lines` are the patched ones, in `file`. `host` are the
-    parameters whose values are on the host; `kind` is the type of the device.
+    parameters whose values are on the host; `kind` is the type of the device. With `is_relative` the file
+    imports from its own package.
     """
 
     file: str
@@ -30,8 +31,7 @@ class Target:
     lines: tuple[int, ...]
     host: tuple[str, ...] = ()
     kind: str = "cuda"
-    depth: int = 0
-    """How many folders below the tree's root the driver stands."""
+    is_relative: bool = False
 
     @property
     def owner(self) -> str:
@@ -48,13 +48,14 @@ class Shape:
     """How it is called. `is_module` says that what is made is a module, which is moved to the device as users do.
 
     `kind` is `function`, `method`, `static`, `property` or `constructor`; `positional` are parameters without names
-    for callers; a `generator` is asked for its first elements.
+    for callers; a `generator` is asked for its first elements, and what a `test` sets up is set up.
     """
 
     kind: str = "function"
     is_module: bool = False
     positional: tuple[str, ...] = ()
     is_generator: bool = False
+    is_test: bool = False
 
 
 def head(target: Target, absent: Sequence[str], is_run: bool = False) -> str:
@@ -77,20 +78,23 @@ def head(target: Target, absent: Sequence[str], is_run: bool = False) -> str:
 
 def script(target: Target, absent: Sequence[str], is_run: bool = False) -> str:
     """The driver of the file itself. With `is_run` it is run from the tree's own folder."""
-    here = "Path(__file__).resolve().parent"
-    lines = f'file = str({here} / "{target.file}")\nsys.argv = [file]\nrunpy.run_path(file, run_name="__main__")\n'
-    text = head(target, absent, is_run)
+    file = f'str(Path(__file__).resolve().parent / "{target.file}")'
+    run = f'runpy.run_module("{target.module}", ' if target.is_relative else "runpy.run_path(sys.argv[0], "
+    lines = f'sys.argv = [{file}]\n{run}run_name="__main__")\n'
     doc = f'"""Runs {target.file} with stand-ins for what is not installed."""'
-    return f"{doc}\n\nimport runpy\n" + text.partition('"""\n\n')[2] + "\n" + lines
+    return f"{doc}\n\nimport runpy\n" + head(target, absent, is_run).partition('"""\n\n')[2] + "\n" + lines
 
 
 def body(target: Target, shape: Shape, given: Arguments) -> str:
     """From the arguments to the call."""
     lines = ["torch.manual_seed(0)"]
+    top = target.name.partition(".")[0]
+    lines += [f"sys.modules[{top}.__module__].{name} = {value.text()}" for name, value in given.module]
     called = target.name
     if shape.kind in ("method", "property", "constructor"):
         moved = ".to(device)" if shape.is_module else ""
         lines.append(f"subject = {target.owner}({_listed(given.init, ())}){moved}")
+        lines += ["subject.setUp()"] if shape.is_test else []
         called = "subject" if target.own_name in ("forward", "__call__") else f"subject.{target.own_name}"
     if shape.kind == "constructor":
         called = "subject"
@@ -111,7 +115,7 @@ def text(target: Target, shape: Shape, given: Arguments, absent: Sequence[str]) 
 
 
 def _paths(target: Target) -> str:
-    here = "Path(__file__).resolve().parent" + "".join([".parent"] * target.depth)
+    here = "Path(__file__).resolve().parent"
     listed = ", ".join(f'str({here} / "{path}")' if path else f"str({here})" for path in target.paths)
     return f"\nsys.path[:0] = [{listed}]\n"
 

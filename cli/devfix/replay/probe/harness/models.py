@@ -21,8 +21,10 @@ class Batches(list):  # type: ignore[type-arg]
 class Model(nn.Module):
     """Stands for a model: it has one parameter, and gives an output of that form for its first tensor."""
 
-    def __init__(self, form: str) -> None:
+    def __init__(self, form: str, **parts: Any) -> None:
         super().__init__()
+        for name, part in parts.items():
+            setattr(self, name, part)
         self.form, self.weight = form, nn.Parameter(torch.ones(1))
 
     def forward(self, *given: Any, **named: Any) -> Any:

@@ -236,11 +236,13 @@ def _of_data(about: About, uses: Uses, name: str) -> Iterator[Value]:
     """Values that are not called, by what is read of them."""
     read = uses.methods | set(uses.names)
     is_tensor = bool(read & _TENSOR_NAMES or uses.rank)
-    if uses.keys and not is_tensor:
+    if uses.names and _SETTINGS.search(name.lower()):
+        yield _object(about, uses)
+    elif uses.keys and not is_tensor:
         yield _dict(about, uses)
     elif "device" in name.lower():
         yield DEVICE
-    elif any(isinstance(value, str) for value in uses.equal):
+    elif any(isinstance(value, str) for value in uses.equal) and not is_tensor:
         yield from _strings(uses, name)
     elif uses.names and not is_tensor and not read & _MOVES:
         yield _object(about, uses)

@@ -6,6 +6,7 @@ import ast
 import heapq
 import inspect
 import time
+import unittest
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,14 +16,16 @@ import torch
 
 from .. import errors
 from .calling import Attempt, Caller, TooSlow
+from .cases import Failure
 from .driver import Shape, Target, body, positional, script, text
 from .loading import Loaded, load
-from .mending import Failure, Mender
+from .mending import Mender
 from .models import Batches, Model
 from .proposals import About, proposed
 from .reading import keys_at
-from .uses import Uses, documented_ranks, names_in, origins, uses_of
+from .uses import Uses, documented_ranks, names_in, origins, script_names, uses_of
 from .values import Arguments
+from .values import Path as ValuePath
 
 CALL_SECONDS = 5.0
 IMPORT_SECONDS = 30.0
@@ -98,6 +101,7 @@ class _Subject:
         for part in target.name.split(".")[1:]:
             owner, value = value, inspect.getattr_static(value, part)
         self.owner = owner
+        self.script_names = script_names(self.tree)
         self.shape = _shape(owner, value, target.own_name)
         node = _node(self.tree, target.name)
         self.calls: list[tuple[tuple[str, str], About]] = []
@@ -148,10 +152,12 @@ class _Search:
     ) -> None:
         self._target, self._subject, self._absent = target, subject, absent
         self._caller, self._root, self._names = caller, root, names
-        self._mender = Mender(dict(subject.abouts_list))
+        self._abouts = dict(subject.abouts_list)
+        self._mender = Mender(self._abouts)
         self._shape = subject.shape
         self._origins = {where: origins(node) for where, node in subject.nodes.items() if node is not None}
         self._file = str(root / target.file)
+        self._making_line = 2
         self._best: tuple[tuple[int, int, int], Arguments, Attempt] | None = None
 
     def run(self, tell: Callable[[Found], None]) -> None:
@@ -184,6 +190,19 @@ class _Search:
     def _wanted(self) -> frozenset[int]:
         return frozenset(self._target.lines)
 
+    def _learn(self, error: BaseException | None) -> bool:
+        """Whether a name is missing that the file binds where it is run as a script: then it is one more argument."""
+        name = getattr(error, "name", None) if isinstance(error, NameError) else None
+        key = ("module", str(name))
+        if name not in self._subject.script_names or key in self._abouts:
+            return False
+        uses = Uses()
+        for node in self._subject.nodes.values():
+            uses = uses_of(node, [name])[name] if node is not None else uses
+        parameter = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
+        self._abouts[key] = About(parameter, uses, None, 2)
+        return True
+
     def _first(self) -> Arguments:
         given: dict[str, list[Any]] = {"call": [], "init": []}
         for (where, name), about in self._subject.abouts_list:
@@ -192,6 +211,7 @@ class _Search:
         return Arguments(tuple(given["init"]), tuple(given["call"]))
 
     def _attempt(self, given: Arguments) -> Attempt:
+        self._making_line = 2 + len(given.module)
         code = compile(body(self._target, self._shape, given), "<driver>", "exec")
         attempt = self._caller.run(code, dict(self._names))
         result = (attempt.names or {}).get("result")
@@ -199,6 +219,11 @@ class _Search:
             self._shape = replace(self._shape, is_generator=True)
             return self._attempt(given)
         return attempt
+
+    def _is_making(self, attempt: Attempt) -> bool:
+        """Whether it was the object that could not be made."""
+        has_object = self._shape.kind in ("method", "constructor", "property")
+        return has_object and attempt.driver_line == self._making_line
 
     def _score(self, attempt: Attempt) -> tuple[int, int, int]:
         reached = self._wanted & {line for file, line in attempt.lines if file == self._file}
@@ -209,6 +234,11 @@ class _Search:
             yield from self._mender.varied(given)
             return
         error = attempt.error
+        if self._learn(error):
+            name = str(getattr(error, "name", ""))
+            for value in proposed(self._abouts["module", name]):
+                yield given.with_value(ValuePath("module", name), value)
+            return
         if errors.device_error(error) is not None:
             return  # other arguments are on the same device
         yield from self._mender.mended(
@@ -224,14 +254,14 @@ class _Search:
                 continue
             for name in self._names_at(where, trace.tb_lineno):
                 own = sorted(self._origins[where].get(name, ()))
+                listed += [("module", name)]
                 listed += [(where, one) for one in own]
                 if name.startswith("self.") and "init" in self._origins:
                     listed += [("init", one) for one in sorted(self._origins["init"].get(name, ()))]
         if not listed:
-            where = "init" if attempt.driver_line == 2 and self._shape.kind in ("method", "constructor") else "call"
+            where = "init" if self._is_making(attempt) else "call"
             listed = [key for key, _ in self._subject.abouts_list if key[0] == where]
-        known = dict(self._subject.abouts_list)
-        return tuple(key for key in dict.fromkeys(listed) if key in known)
+        return tuple(key for key in dict.fromkeys(listed) if key in self._abouts)
 
     def _where(self, frame: Any) -> str | None:
         """Which of the functions whose text is known a frame runs."""
@@ -263,8 +293,7 @@ class _Search:
         whole = text(self._target, self._shape, given, self._absent)
         step, why = None, ""
         if attempt.error is not None:
-            is_made = self._shape.kind in ("method", "constructor", "property") and attempt.driver_line == 2
-            step, why = "make the object" if is_made else "call", _told(attempt, self._root)
+            step, why = "make the object" if self._is_making(attempt) else "call", _told(attempt, self._root)
         elif not reached:
             step, why = "reach the patched lines", "no arguments were found with which they run"
         return Found(whole if reached else None, step, why, self._absent, tuple(reached), bool(attempt.inert))
@@ -301,7 +330,7 @@ def _shape(owner: Any, value: Any, name: str) -> Shape:
         return Shape("property", is_module)
     if name in ("__init__", "__new__"):
         return Shape("constructor", is_module)
-    return Shape("method", is_module)
+    return Shape("method", is_module, is_test=issubclass(owner, unittest.TestCase))
 
 
 def _function(value: Any) -> Any:

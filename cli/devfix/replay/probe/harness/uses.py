@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Union
 
@@ -48,11 +48,13 @@ class Uses:
         return found
 
 
-def uses_of(function: Function) -> dict[str, Uses]:
-    """The uses of each parameter in the text of a function."""
-    found = {argument.arg: Uses() for argument in _arguments(function)}
+def uses_of(function: Function, names: Iterable[str] = ()) -> dict[str, Uses]:
+    """The uses of each parameter, and of other `names`, in the text of a function."""
+    found = {name: Uses() for name in (*(argument.arg for argument in _arguments(function)), *names)}
     parents = {child: node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id in found:
+            found[node.id].equal += _compared(node, parents)
         reached = _reached(node, parents) if isinstance(node, ast.Name) and node.id in found else None
         if reached is not None and isinstance(node, ast.Name):
             path, top = reached
@@ -79,6 +81,17 @@ def names_in(node: ast.AST) -> Iterator[str]:
             yield one.id
         elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self":
             yield f"self.{one.attr}"
+
+
+def script_names(tree: ast.Module) -> frozenset[str]:
+    """The names that a file binds only where it is run as a script."""
+    guarded = [node for node in tree.body if isinstance(node, ast.If) and "__name__" in set(names_in(node.test))]
+    bound = {one.id for node in guarded for one in ast.walk(node) if _is_bound(one)}  # type: ignore[attr-defined]
+    return frozenset(bound)
+
+
+def _is_bound(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def documented_ranks(text: str | None, name: str) -> int | None:
@@ -142,11 +155,6 @@ def _note(uses: Uses, node: ast.expr, parents: dict[Any, Any]) -> None:
         uses.is_iterated, uses.elements = True, _width(parent.target)
     elif isinstance(parent, ast.Assign) and parent.value is node:
         uses.unpacked = _width(parent.targets[0])
-    elif isinstance(parent, ast.Compare):
-        sides = [parent.left, *parent.comparators]
-        uses.equal += [side.value for side in sides if isinstance(side, ast.Constant) and side.value is not None]
-        inner = [part for side in sides if isinstance(side, (ast.Tuple, ast.List)) for part in side.elts]
-        uses.equal += [part.value for part in inner if isinstance(part, ast.Constant)]
     elif isinstance(parent, (ast.BinOp, ast.UnaryOp)):
         uses.is_operand = True
     elif isinstance(parent, ast.Subscript) and parent.value is node:
@@ -154,6 +162,19 @@ def _note(uses: Uses, node: ast.expr, parents: dict[Any, Any]) -> None:
         if isinstance(parent.slice, ast.Tuple):
             full = [part for part in parent.slice.elts if not _is_none(part)]
             uses.least = max(uses.least, len([part for part in full if not _is_ellipsis(part)]))
+
+
+def _compared(node: ast.AST, parents: dict[Any, Any]) -> list[Any]:
+    """The constants that a name, or what is called with it, is compared with."""
+    parent = parents.get(node)
+    while isinstance(parent, (ast.Call, ast.Attribute)):
+        parent = parents.get(parent)
+    if not isinstance(parent, ast.Compare):
+        return []
+    sides = [parent.left, *parent.comparators]
+    inner = [part for side in sides if isinstance(side, (ast.Tuple, ast.List)) for part in side.elts]
+    found = [part.value for part in (*sides, *inner) if isinstance(part, ast.Constant)]
+    return [value for value in found if value is not None]
 
 
 def _note_attribute(uses: Uses, node: ast.Attribute, parents: dict[Any, Any]) -> None:

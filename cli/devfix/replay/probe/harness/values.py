@@ -75,19 +75,40 @@ class Named:
         return replace(self, parts=(*rest, (name, part)))
 
 
-Value = Union[Tensor, Plain, Items, Named]
+@dataclass(frozen=True)
+class Net:
+    """What stands for a model that gives outputs of that form; with `parts` that are its own."""
+
+    form: str
+    parts: tuple[tuple[str, Value], ...] = ()
+
+    def text(self) -> str:
+        return f"{self.made()}.to(device)"
+
+    def made(self) -> str:
+        """The model before it is moved."""
+        own = [f"{name}={part.made() if isinstance(part, Net) else part.text()}" for name, part in self.parts]
+        return f"Model({', '.join([repr(self.form), *own])})"
+
+    def having(self, name: str, part: Value) -> Net:
+        """The same with one more part, or another one of that name."""
+        rest = tuple(entry for entry in self.parts if entry[0] != name)
+        return replace(self, parts=(*rest, (name, part)))
+
+
+Value = Union[Tensor, Plain, Items, Named, Net]
 
 NONE = Plain(None)
 DEVICE = Plain(source="device")
 LOSS = Plain(source="nn.CrossEntropyLoss()")
 FUNCTION = Plain(source="lambda *given, **named: given[0] if given else None")
 OPTIMIZER = Plain(source="torch.optim.SGD([nn.Parameter(torch.zeros(1, device=device))], lr=0.1)")
-MODELS = tuple(Plain(source=f"Model({kind!r}).to(device)") for kind in ("logits", "same", "number", "pair"))
+MODELS = tuple(map(Net, ("logits", "same", "number", "pair")))
 
 
 @dataclass(frozen=True)
 class Path:
-    """Where in the arguments a value stands: `call` or `init`, the parameter, and the way into its value."""
+    """Where in the arguments a value stands: `call`, `init` or `module`, the parameter, and the way into its value."""
 
     where: str
     name: str
@@ -100,7 +121,7 @@ def parts(value: Value, path: Path) -> Iterator[tuple[Path, Value]]:
     if isinstance(value, Items):
         for index, part in enumerate(value.parts):
             yield from parts(part, replace(path, inside=(*path.inside, index)))
-    elif isinstance(value, Named):
+    elif isinstance(value, (Named, Net)):
         for name, part in value.parts:
             yield from parts(part, replace(path, inside=(*path.inside, name)))
 
@@ -113,21 +134,25 @@ def changed(value: Value, inside: tuple[Any, ...], new: Value) -> Value:
         listed = list(value.parts)
         listed[inside[0]] = changed(listed[inside[0]], inside[1:], new)
         return replace(value, parts=tuple(listed))
-    if isinstance(value, Named):
+    if isinstance(value, (Named, Net)):
         return value.having(inside[0], changed(dict(value.parts)[inside[0]], inside[1:], new))
     raise TypeError(f"{value} has nothing inside")
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """The values that are given: those of the constructor and those of the call, by parameter."""
+    """The values that are given: those of the constructor and those of the call, by parameter.
+
+    `module` are those of names that the file binds only where it is run as a script.
+    """
 
     init: tuple[tuple[str, Value], ...] = ()
     call: tuple[tuple[str, Value], ...] = ()
+    module: tuple[tuple[str, Value], ...] = ()
 
     def all(self) -> Iterator[tuple[Path, Value]]:
         """Each value, and what is inside of each."""
-        for where in ("call", "init"):
+        for where in ("call", "init", "module"):
             for name, value in getattr(self, where):
                 yield from parts(value, Path(where, name))
 
