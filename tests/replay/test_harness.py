@@ -19,8 +19,10 @@ Drive = Callable[..., ReplayResult]
 def drive(tree: Path, simulation: Simulated) -> Drive:
     """Replay a library file whose text has `old` before and `new` after; extra arguments are `ReplayOptions`."""
 
-    def run(text: str, old: str, new: str, backend: Backend = simulation, **options: Any) -> ReplayResult:
-        path = tree / "pack" / "ops.py"
+    def run(
+        text: str, old: str, new: str, backend: Backend = simulation, name: str = "ops.py", **options: Any
+    ) -> ReplayResult:
+        path = tree / "pack" / name
         path.parent.mkdir(exist_ok=True)
         (path.parent / "__init__.py").touch()
         path.write_text(text)
@@ -250,6 +252,26 @@ def test_code_that_asks_for_an_accelerator_may_fail_later_for_its_arguments(driv
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
     assert "without an accelerator" in result.verdict.reason
     assert "as on an accelerator" in result.verdict.reason
+
+
+def test_a_checkpoint_of_a_gpu_is_made_where_one_is_loaded(drive: Drive) -> None:
+    text = """
+import torch
+
+
+def restored(net: torch.nn.Module, path):
+    net.load_state_dict(torch.load(path))
+    return net
+"""
+    result = drive(text, "torch.load(path)", 'torch.load(path, map_location="cpu")')
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "without an accelerator RuntimeError at pack/ops.py:6 is gone" in result.verdict.reason
+
+
+def test_a_file_whose_name_is_no_module_is_imported(drive: Drive, tree: Path) -> None:
+    (tree / "pack").mkdir()
+    result = drive(POSITIONS, *ON_X, name="01 ops.py")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
 def test_a_test_case_is_set_up(drive: Drive) -> None:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .proposals import About, proposed, shape_of
+from .proposals import About, proposed
+from .shapes import at_rank, shape_of, with_size
 from .values import (
     BOOL,
+    CHECKPOINT,
     DEVICE,
     FLOAT,
     FUNCTION,
@@ -94,7 +96,7 @@ class Case:
         for path, tensor in self.tensors():
             for index in reversed(range(len(tensor.shape))):
                 if tensor.shape[index] == old:
-                    yield from self.put(path, _with_size(tensor, index, new))
+                    yield from self.put(path, with_size(tensor, index, new))
         everywhere = self.given
         for path, tensor in self.tensors():
             if old in tensor.shape:
@@ -109,7 +111,7 @@ class Case:
         """Tensors of another rank."""
         for path, tensor in self.tensors():
             if len(tensor.shape) != rank:
-                yield from self.put(path, replace(tensor, shape=_at_rank(tensor.shape, rank)))
+                yield from self.put(path, replace(tensor, shape=at_rank(tensor.shape, rank)))
 
     def sizes_agree(self) -> Iterator[Arguments]:
         one, other = self.number(1), self.number(2)
@@ -124,9 +126,9 @@ class Case:
         _, inner, wanted, _ = (self.number(group) for group in (1, 2, 3, 4))
         for path, tensor in self.tensors():
             if tensor.shape and self.is_focus(path):
-                yield from self.put(path, _with_size(tensor, -1, wanted))
+                yield from self.put(path, with_size(tensor, -1, wanted))
                 if inner != tensor.shape[-1] and inner and tensor.shape[-1] * wanted % inner == 0:
-                    yield from self.put(path, _with_size(tensor, -1, tensor.shape[-1] * wanted // inner))
+                    yield from self.put(path, with_size(tensor, -1, tensor.shape[-1] * wanted // inner))
         yield from self.resized(inner, wanted)
         yield from self.resized(wanted, inner)
         for path, tensor in self.tensors():
@@ -140,9 +142,9 @@ class Case:
         wanted, got = self.number(1), self.number(2)
         for path, tensor in self.tensors():
             if len(tensor.shape) > 2 and tensor.shape[-3] == got and len(tensor.shape) >= 4:
-                yield from self.put(path, _with_size(tensor, len(tensor.shape) - 3, wanted))
+                yield from self.put(path, with_size(tensor, len(tensor.shape) - 3, wanted))
             if len(tensor.shape) > 1 and tensor.shape[1] == got:
-                yield from self.put(path, _with_size(tensor, 1, wanted))
+                yield from self.put(path, with_size(tensor, 1, wanted))
         yield from self.resized(got, wanted)
         yield from self.resized(wanted, got)
 
@@ -153,7 +155,7 @@ class Case:
                 if len(tensor.shape) >= 4 and self.is_focus(path):
                     yield from self.put(path, replace(tensor, shape=(*tensor.shape[:-2], size, size)))
                 elif len(tensor.shape) == 3:
-                    yield from self.put(path, _with_size(tensor, -1, size))
+                    yield from self.put(path, with_size(tensor, -1, size))
 
     def larger(self) -> Iterator[Arguments]:
         yield from self.spatial((64, 128, 224, 256))
@@ -164,7 +166,7 @@ class Case:
         yield from self.ranked(wanted)
         for path, tensor in self.tensors():
             if tensor.shape:
-                yield from self.put(path, _with_size(tensor, 0, wanted))
+                yield from self.put(path, with_size(tensor, 0, wanted))
         for path, value in self.given.all():
             if self.is_focus(path) and isinstance(value, (Tensor, Plain)):
                 part = value if isinstance(value, Tensor) else Tensor((2, 16))
@@ -186,9 +188,9 @@ class Case:
     def more_dimensions(self) -> Iterator[Arguments]:
         for path, tensor in self.tensors():
             if len(tensor.shape) < 5:
-                yield from self.put(path, replace(tensor, shape=_at_rank(tensor.shape, len(tensor.shape) + 1)))
+                yield from self.put(path, replace(tensor, shape=at_rank(tensor.shape, len(tensor.shape) + 1)))
             if len(tensor.shape) > 1:
-                yield from self.put(path, replace(tensor, shape=_at_rank(tensor.shape, len(tensor.shape) - 1)))
+                yield from self.put(path, replace(tensor, shape=at_rank(tensor.shape, len(tensor.shape) - 1)))
 
     def like_others(self) -> Iterator[Arguments]:
         """A tensor takes the shape of another one, or that without its channels."""
@@ -232,7 +234,7 @@ class Case:
         yield from self.more_dimensions()
         for path, tensor in self.tensors():
             for index, size in enumerate(tensor.shape):
-                yield from self.put(path, _with_size(tensor, index, size * 4))
+                yield from self.put(path, with_size(tensor, index, size * 4))
 
     # Other types
 
@@ -286,7 +288,11 @@ class Case:
         yield from self.no_tensor()
 
     def other_ways(self) -> Iterator[Arguments]:
-        """Ways that need no network and no file."""
+        """Another file, or ways that need no network and no file."""
+        texts = [(path, value) for path, value in self.given.all() if isinstance(value, Plain) and self.is_focus(path)]
+        for path, value in texts:
+            if isinstance(value.value, str):
+                yield from self.put(path, CHECKPOINT)
         yield from self.options()
 
     def strings(self) -> Iterator[Arguments]:
@@ -380,21 +386,3 @@ def _types_having(name: str, case: Case) -> Callable[[Path], list[Value]]:
         return [Tensor(shape_of(rank), is_host=is_host), part.having(name, Tensor(shape_of(rank)))]
 
     return choices
-
-
-def _with_size(tensor: Tensor, index: int, size: int) -> Tensor:
-    shape = list(tensor.shape)
-    shape[index] = size
-    return replace(tensor, shape=tuple(shape))
-
-
-def _at_rank(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    """The shape with dimensions put after its first or taken from its middle."""
-    if not shape:
-        return shape_of(rank)
-    if len(shape) > rank:
-        return (*shape[: rank - 1], shape[-1]) if rank else ()
-    usual = shape_of(rank)
-    if len(shape) == 1:
-        return (shape[0], *usual[1:])
-    return (shape[0], *usual[1 : rank - len(shape) + 1], *shape[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 
 from .values import Arguments, Value
 
-_HELPERS = {"models.py": ("Model(", "Batches(")}
+_HELPERS = {"models.py": ("Model(", "Batches("), "checkpoints.py": ("checkpoint()",)}
 _FUTURE = "from __future__ import annotations\n"
 
 
@@ -70,10 +71,16 @@ def head(target: Target, absent: Sequence[str], is_run: bool = False) -> str:
             "import torch\nfrom torch import nn\n",
             paths,
             _standing_in(absent),
-            f"\nfrom {target.module} import {top}\n\n" if top else "",
+            f"\n{_import(target.module, top)}\n\n" if top else "",
             f'device = torch.device("{target.kind}" if {_is_there(target.kind)} else "cpu")\n',
         )
     )
+
+
+def _import(module: str, name: str) -> str:
+    if all(part.isidentifier() and not keyword.iskeyword(part) for part in module.split(".")):
+        return f"from {module} import {name}"
+    return f"import importlib\n\n{name} = importlib.import_module({module!r}).{name}"
 
 
 def script(target: Target, absent: Sequence[str], is_run: bool = False) -> str:
@@ -130,7 +137,13 @@ def _source(file: str) -> str:
     """The code of a helper without what stands at its top but imports that the driver has not."""
     code = Path(__file__).with_name(file).read_text(encoding="utf-8")
     code = re.sub(r'\A""".*?"""\n', "", code, flags=re.DOTALL).replace(_FUTURE, "")
-    for line in ("import sys\n", "from typing import Any\n", "import torch\n", "from torch import nn\n"):
+    for line in (
+        "import sys\n",
+        "from pathlib import Path\n",
+        "from typing import Any\n",
+        "import torch\n",
+        "from torch import nn\n",
+    ):
         code = code.replace(line, "", 1)
     return code.strip()
 

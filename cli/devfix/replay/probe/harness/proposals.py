@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from .shapes import shape_of
 from .uses import Uses
 from .values import (
     BOOL,
+    CHECKPOINT,
     DEVICE,
     FUNCTION,
     LONG,
@@ -166,7 +168,6 @@ _SIZES: tuple[tuple[str, int], ...] = (
     (r"batch", 2),
     (r"dim|hidden|embed|model|feature|width|planes|channels?|^d_|units|size", 16),
 )
-_SHAPES = {0: (), 1: (4,), 2: (2, 16), 3: (2, 8, 16), 4: (2, 3, 32, 32), 5: (1, 2, 8, 16, 16)}
 
 
 @dataclass(frozen=True)
@@ -198,11 +199,6 @@ def number_for(name: str) -> int:
     return next((number for pattern, number in _SIZES if re.search(pattern, name.lower())), 2)
 
 
-def shape_of(rank: int) -> tuple[int, ...]:
-    """A usual shape."""
-    return _SHAPES.get(rank, (2,) * rank)
-
-
 def _by_annotation(about: About) -> Iterator[Value]:
     annotation = about.parameter.annotation
     if annotation is inspect.Parameter.empty:
@@ -220,6 +216,8 @@ def _list(about: About) -> Iterator[Value]:
 
 def _by_uses(about: About, uses: Uses, name: str) -> Iterator[Value]:
     read = uses.methods | set(uses.names)
+    if uses.is_loaded:
+        yield CHECKPOINT
     if read & _MODEL_METHODS:
         yield from MODELS
     elif read & _OPTIMIZER_METHODS:

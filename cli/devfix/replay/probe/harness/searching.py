@@ -17,6 +17,7 @@ import torch
 from .. import errors
 from .calling import Attempt, Caller, TooSlow
 from .cases import Failure
+from .checkpoints import checkpoint
 from .driver import Shape, Target, body, positional, script, text
 from .loading import Loaded, load
 from .mending import Mender
@@ -68,7 +69,7 @@ def search(target: Target, root: Path, tell: Callable[[Found], None]) -> None:
     except (LookupError, ValueError, TypeError, SyntaxError, AttributeError) as error:
         tell(Found(None, "signature", str(error)[:_MESSAGE], loaded.absent))
         return
-    names = {**loaded.names, "Model": Model, "Batches": Batches}
+    names = {**loaded.names, "Model": Model, "Batches": Batches, "checkpoint": checkpoint}
     _Search(target, subject, loaded.absent, Caller(CALL_SECONDS, is_ours, watched), root, names).run(tell)
 
 

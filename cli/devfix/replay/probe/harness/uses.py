@@ -24,7 +24,7 @@ class Uses:
 
     `names` are the attributes that are read of it, `keys` its entries, `called` the names that it calls as methods.
     `unpacked` is into how many names it is taken apart, `elements` the same of what a loop over it gives. `equal` are
-    the constants that it is compared with.
+    the constants that it is compared with, and with `is_loaded` it is given to `torch.load`.
     """
 
     rank: int | None = None
@@ -36,6 +36,7 @@ class Uses:
     is_iterated: bool = False
     is_number: bool = False
     is_operand: bool = False
+    is_loaded: bool = False
     unpacked: int | None = None
     elements: int | None = None
     equal: list[Any] = field(default_factory=list)
@@ -155,6 +156,8 @@ def _note(uses: Uses, node: ast.expr, parents: dict[Any, Any]) -> None:
         uses.is_iterated, uses.elements = True, _width(parent.target)
     elif isinstance(parent, ast.Assign) and parent.value is node:
         uses.unpacked = _width(parent.targets[0])
+    elif isinstance(parent, ast.Compare):
+        uses.equal += _constants(parent)
     elif isinstance(parent, (ast.BinOp, ast.UnaryOp)):
         uses.is_operand = True
     elif isinstance(parent, ast.Subscript) and parent.value is node:
@@ -165,13 +168,16 @@ def _note(uses: Uses, node: ast.expr, parents: dict[Any, Any]) -> None:
 
 
 def _compared(node: ast.AST, parents: dict[Any, Any]) -> list[Any]:
-    """The constants that a name, or what is called with it, is compared with."""
-    parent = parents.get(node)
+    """The constants that what is called with a name is compared with: `str(name).lower() == "adam"`."""
+    parent, is_called = parents.get(node), False
     while isinstance(parent, (ast.Call, ast.Attribute)):
+        is_called = is_called or isinstance(parent, ast.Call)
         parent = parents.get(parent)
-    if not isinstance(parent, ast.Compare):
-        return []
-    sides = [parent.left, *parent.comparators]
+    return _constants(parent) if is_called and isinstance(parent, ast.Compare) else []
+
+
+def _constants(compared: ast.Compare) -> list[Any]:
+    sides = [compared.left, *compared.comparators]
     inner = [part for side in sides if isinstance(side, (ast.Tuple, ast.List)) for part in side.elts]
     found = [part.value for part in (*sides, *inner) if isinstance(part, ast.Constant)]
     return [value for value in found if value is not None]
@@ -215,6 +221,7 @@ def _note_call(uses: Uses, node: ast.expr, call: ast.Call, parents: dict[Any, An
     if call.func is node:
         uses.is_called = True
         return
+    uses.is_loaded = uses.is_loaded or ast.unparse(call.func) == "torch.load"
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name in _LOOPS:
         loop = parents.get(call)

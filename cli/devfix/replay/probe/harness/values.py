@@ -101,6 +101,7 @@ Value = Union[Tensor, Plain, Items, Named, Net]
 NONE = Plain(None)
 DEVICE = Plain(source="device")
 LOSS = Plain(source="nn.CrossEntropyLoss()")
+CHECKPOINT = Plain(source="checkpoint()")
 FUNCTION = Plain(source="lambda *given, **named: given[0] if given else None")
 OPTIMIZER = Plain(source="torch.optim.SGD([nn.Parameter(torch.zeros(1, device=device))], lr=0.1)")
 MODELS = tuple(map(Net, ("logits", "same", "number", "pair")))
