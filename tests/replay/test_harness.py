@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from devfix.replay.backends import Backend, PlainCpu, Simulated
 from devfix.replay.changes import Change
+from devfix.replay.confinement import Bubblewrap
 from devfix.replay.options import ReplayOptions
 from devfix.replay.replaying import replay_on
 from devfix.replay.results import ReplayResult
@@ -401,6 +402,14 @@ def test_a_driver_leaves_nothing_behind_and_the_tree_alone(
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
     assert not copies()
     assert sorted(path.name for path in tree.rglob("*")) == ["__init__.py", "ops.py", "pack", "pyproject.toml"]
+
+
+def test_a_driver_runs_in_the_sandbox(drive: Drive, bubblewrap: Bubblewrap, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    guarded = f"try:\n    open({str(outside)!r}, 'w')\nexcept OSError:\n    pass\n"
+    result = drive(f"{guarded}{POSITIONS}", *ON_X, confinement=bubblewrap)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert not outside.exists()
 
 
 def test_a_driver_that_is_kept_can_be_read(drive: Drive) -> None:

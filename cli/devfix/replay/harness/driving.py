@@ -180,6 +180,12 @@ def _stopped(target: Target, found: FoundDriver) -> str:
     return f'`{target.told}` could not be driven; it stopped at the step "{found.step}": {found.why}'
 
 
+def _on_the_host(parameters: Sequence[str]) -> str:
+    if not parameters:
+        return ""
+    return f"; with {', '.join(f'`{name}`' for name in parameters)} on the host, as the finding says"
+
+
 def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:
     """The verdict on the file: that of the function that tells most, with what no driver ran."""
     telling = min(driven, key=lambda one: _ORDER.index(one.verdict.kind))
@@ -189,5 +195,6 @@ def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:
         lines = {line for after in good for name, line in after.reached if name == file}
         missed = tuple(place.first for place in patch.coverage(lines).missed)
         reason = verdict.reason.removesuffix(never_ran(verdict.missed, patch.cells))
-        verdict = Verdict(verdict.kind, reason + never_ran(missed, patch.cells), missed)
+        placed = _on_the_host(telling.target.host) if verdict.kind is Kind.CONFIRMED else ""
+        verdict = Verdict(verdict.kind, reason + placed + never_ran(missed, patch.cells), missed)
     return Judgement(verdict, telling, driven)

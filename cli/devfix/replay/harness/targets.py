@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -78,7 +79,7 @@ def targets_of(root: Path, file: str, patch: Patch, findings: Sequence[Finding])
             if own
             else NoTarget("the patched lines are in no function")
         )
-    host = host_parameters(before, findings)
+    host = host_parameters(before, patch.before, findings)
     found = [
         Target(file, module, name, paths, tuple(sorted(numbers)), tuple(host.get(name, ())))
         for name, numbers in lines.items()
@@ -117,19 +118,21 @@ def _imports_relatively(tree: ast.Module) -> bool:
     return any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
 
 
-def host_parameters(before: ast.Module, findings: Sequence[Finding]) -> dict[str, set[str]]:
-    """By function the parameters of which a finding says that what is given is on the host."""
-    places = {
-        (argument.lineno, argument.col_offset): (name, argument.arg)
-        for name, node in functions(before)
-        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-    }
+def host_parameters(before: ast.Module, source: bytes, findings: Sequence[Finding]) -> dict[str, set[str]]:
+    """By function the parameters of which a finding says that what is given is on the host.
+
+    It says so where it is born: of the parameter itself, or of what is made of it (`batch.float()`).
+    """
+    lines = source.decode("utf-8", "replace").splitlines()
+    steps = [step for finding in findings for step in finding.trail if step.path is None and "on the host" in step.note]
     found: dict[str, set[str]] = {}
-    for finding in findings:
-        for step in finding.trail:
-            place = places.get((step.span.line, step.span.column))
-            if place is not None and step.path is None and "on the host" in step.note:
-                found.setdefault(place[0], set()).add(place[1])
+    for step in steps:
+        name = "".join(re.findall(r"^\w*", lines[step.span.line - 1][step.span.column :]))
+        for function, node in functions(before):
+            parameters = {one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+            is_in = node.lineno <= step.span.line <= (node.end_lineno or 0)
+            if is_in and name in parameters - {"self", "cls"}:
+                found.setdefault(function, set()).add(name)
     return found
 
 
