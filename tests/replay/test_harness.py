@@ -275,6 +275,13 @@ def test_a_file_whose_name_is_no_module_is_imported(drive: Drive, tree: Path) ->
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
+def test_parameters_that_a_decorator_hides_are_read_in_the_text(drive: Drive) -> None:
+    hiding = "def hiding(f):\n    def inner(*args, **kwargs):\n        return f(*args, **kwargs)\n    return inner\n"
+    text = POSITIONS.replace("def positions", f"{hiding}\n\n@hiding\ndef positions")
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
 def test_a_test_case_is_set_up(drive: Drive) -> None:
     text = """
 import unittest

@@ -9,7 +9,7 @@ from devfix_codemods.findings import Finding
 
 from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
-from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, targets_of
+from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
 from devfix.replay.harness.verdicts import Proof
 from devfix.replay.outcomes import FoundDriver, Outcome
 from devfix.replay.patches import Patch
@@ -104,7 +104,7 @@ class Harness:
         ours, plain = (self._runs(program, target.told, backend) for backend in (self.backend, PlainCpu()))
         stage = self.schedule.stage
         patches = {stage.relative(path): patch for path, patch in self.version.patches.items()}
-        proof = Proof(ours, plain, self.backend, patches, stage.relative(change.path), places)
+        proof = Proof(ours, plain, self.backend, patches, stage.relative(change.path), places, bool(target.host))
         verdict = proof.verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))
@@ -147,11 +147,16 @@ class Harness:
 
 
 def bug_places(file: str, patch: Patch, findings: Sequence[Finding]) -> Iterator[tuple[str, int]]:
-    """The files and lines where a device error is the one that findings of a file tell of: their statements' lines.
+    """The files and lines where a device error is one that the patch is for: what findings name, and what it changes.
 
-    A patch without findings does not say where. Then it is anywhere in the functions or classes that it changes.
+    Of a function with a changed line every line counts, as a value may meet others earlier than at the line that is
+    named. Without findings also the classes count.
     """
+    tree = ast.parse(patch.before)
     lines = {line for line in range(1, patch.before.count(b"\n") + 2) if patch.moved(line) is None}
+    whole = [node for _, node in functions(tree)] if findings else [*tree.body]
+    ranges = [range(node.lineno, (node.end_lineno or node.lineno) + 1) for node in whole]
+    lines.update(line for one in ranges if not lines.isdisjoint(one) for line in one)
     for finding in findings:
         lines.update(range(finding.span.line, finding.span.end_line + 1))
         for step in finding.trail:
@@ -159,18 +164,14 @@ def bug_places(file: str, patch: Patch, findings: Sequence[Finding]) -> Iterator
                 lines.update(range(step.span.line, step.span.end_line + 1))
             else:
                 yield from ((step.path, line) for line in range(step.span.line, step.span.end_line + 1))
-    if not findings:
-        nodes = (node for node in ast.parse(patch.before).body if not isinstance(node, ast.Import | ast.ImportFrom))
-        whole = [range(node.lineno, (node.end_lineno or node.lineno) + 1) for node in nodes]
-        lines.update(line for one in whole if not lines.isdisjoint(one) for line in one)
-    for first, last in _statements(patch.before):
+    for first, last in _statements(tree):
         if any(line in lines for line in range(first, last + 1)):
             yield from ((file, line) for line in range(first, last + 1))
 
 
-def _statements(source: bytes) -> Iterator[tuple[int, int]]:
+def _statements(tree: ast.Module) -> Iterator[tuple[int, int]]:
     """The lines of simple statements, and of the headers of others."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
             body: list[ast.stmt] = getattr(node, "body", [])
             yield node.lineno, max(node.lineno, body[0].lineno - 1) if body else node.end_lineno or node.lineno

@@ -17,7 +17,11 @@ from devfix.replay.verdicts import BREAKAGES, Runs, decide
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Runs of one driver: on the backend and on the plain CPU. `places` are files and lines of the bug before."""
+    """Runs of one driver: on the backend and on the plain CPU. `places` are files and lines of the bug before.
+
+    `has_host` says that arguments are on the host because a finding says so: where it is wrong, a device error is not
+    the patch's.
+    """
 
     runs: Runs
     plain: Runs
@@ -25,6 +29,7 @@ class Proof:
     patches: Mapping[str, Patch]
     path: str
     places: Collection[tuple[str, int]]
+    has_host: bool = False
 
     def verdict(self) -> Verdict:
         """What the driver shows of the patch."""
@@ -73,7 +78,7 @@ class Proof:
     def _refuted(self, verdict: Verdict) -> Verdict:
         before, after = self.runs.before, self.runs.after
         error = after.error
-        is_ours = error is not None and (error.is_device_error or error.type in BREAKAGES)
+        is_ours = error is not None and (error.type in BREAKAGES or (error.is_device_error and not self.has_host))
         if before.passed and is_ours:
             return verdict
         return inconclusive(f"with the driver's arguments the patched code {verdict.reason}")

@@ -13,7 +13,9 @@ from .values import (
     BOOL,
     CHECKPOINT,
     DEVICE,
+    DTYPE,
     FUNCTION,
+    GENERATOR,
     LONG,
     LOSS,
     MODELS,
@@ -337,6 +339,8 @@ _ANNOTATIONS: tuple[tuple[str, Callable[[About], Iterable[Value]]], ...] = (
     (r"Tensor", lambda about: [_tensor(about, about.uses, about.name)]),
     (r"ndarray", lambda about: [_array(about, about.uses)]),
     (r"device", lambda about: [DEVICE]),
+    (r"dtype", lambda about: [DTYPE]),
+    (r"Generator\b", lambda about: [GENERATOR]),
     (r"Module\b", lambda about: MODELS),
     (r"Optimizer", lambda about: [OPTIMIZER]),
     (r"DataLoader", lambda about: [_loader(about, about.uses)]),
@@ -349,6 +353,8 @@ _ANNOTATIONS: tuple[tuple[str, Callable[[About], Iterable[Value]]], ...] = (
 
 _NAMES: tuple[tuple[re.Pattern[str], Callable[[About], Iterable[Value]]], ...] = (
     (re.compile(r"device"), lambda about: [DEVICE]),
+    (re.compile(r"dtype"), lambda about: [DTYPE]),
+    (re.compile(r"^(generator|rng)$"), lambda about: [GENERATOR]),
     (re.compile(r"criterion|loss_f|loss_fn|^loss$"), lambda about: [LOSS, FUNCTION]),
     (re.compile(r"optim"), lambda about: [OPTIMIZER]),
     (_MODELS, lambda about: MODELS),

@@ -127,7 +127,7 @@ class _Subject:
         self.nodes[where] = node
         found = uses_of(node) if node is not None else {}
         documents = "\n".join(filter(None, (inspect.getdoc(function), ast.get_docstring(node) if node else None)))
-        parameters = list(inspect.signature(function).parameters.values())[skip:]
+        parameters = _parameters(function, node)[skip:]
         listed = self.calls if where == "call" else self.inits
         for one in parameters:
             is_open = one.kind is inspect.Parameter.VAR_POSITIONAL
@@ -361,6 +361,23 @@ def _definitions(scope: Any) -> Iterator[Any]:
             yield node
         elif isinstance(node, (ast.If, ast.Try, ast.ExceptHandler, ast.With)):
             yield from _definitions(node)
+
+
+def _parameters(function: Any, node: Any) -> list[inspect.Parameter]:
+    """The parameters of a function; those in its text where a decorator hides them."""
+    found = list(inspect.signature(function).parameters.values())
+    hides = all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in found)
+    if not (found and hides and node is not None):
+        return found
+    given = node.args
+    named = [*given.posonlyargs, *given.args]
+    first = len(named) - len(given.defaults)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    listed = [
+        inspect.Parameter(one.arg, kind, default=inspect.Parameter.empty if index < first else None)
+        for index, one in enumerate(named)
+    ]
+    return listed or found
 
 
 def _usual_rank(scope: ast.AST) -> int:

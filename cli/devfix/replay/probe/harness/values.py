@@ -100,6 +100,8 @@ Value = Union[Tensor, Plain, Items, Named, Net]
 
 NONE = Plain(None)
 DEVICE = Plain(source="device")
+DTYPE = Plain(source="torch.float32")
+GENERATOR = Plain(source="torch.Generator(device=device)")
 LOSS = Plain(source="nn.CrossEntropyLoss()")
 CHECKPOINT = Plain(source="checkpoint()")
 FUNCTION = Plain(source="lambda *given, **named: given[0] if given else None")
