@@ -343,3 +343,36 @@ def test_all_runs_of_a_command_are_forked_from_one_interpreter(
     interpreters = [one for one in started if sys.executable in one]
     assert all("--serve" in one for one in interpreters), interpreters
     assert len(interpreters) <= 1
+
+
+LIBRARY = """import torch
+
+
+def positions(x: torch.Tensor, scale=1.0):
+    b, n, c = x.shape
+    where = torch.arange(n)
+    return x + scale * where.view(1, n, 1)
+"""
+
+
+def test_a_function_that_nothing_runs_is_driven(project: Path, devfix: Devfix) -> None:
+    (project / "ops.py").write_text(LIBRARY)
+    ran = devfix("rewrite", "--diff", "--unsafe", "--replay", "ops.py", "--on", "simulated")
+    told = ran.out + ran.err
+    assert "replay ops.py on simulated: confirmed (harness)" in told
+    assert "a driver of devfix's own called `positions`" in told
+    ran = devfix("rewrite", "--diff", "--unsafe", "--replay", "ops.py", "--on", "simulated", "--no-harness")
+    assert "replay ops.py: inconclusive: a library file: name the command that runs it\n" in ran.out + ran.err
+
+
+def test_what_a_finding_says_is_on_the_host_is_made_there(project: Path, devfix: Devfix) -> None:
+    (project / "ops.py").write_text(
+        "from torch import nn\n\n\ndef step(model: nn.Module, batch_x, batch_y, device):\n"
+        "    batch_x = batch_x.float().to(device)\n    batch_y = batch_y.float()\n"
+        "    return nn.functional.mse_loss(model(batch_x), batch_y)\n"
+    )
+    ran = devfix("rewrite", "--diff", "--unsafe", "--replay", "ops.py", "--on", "simulated", "--output-format", "json")
+    (replay,) = ran.json["replays"]
+    assert replay["verdict"] == "confirmed"
+    assert "with `batch_y` on the host, as the finding says" in replay["reason"]
+    assert "batch_y=torch.rand(2, 4)" in replay["harness"]["driver"]

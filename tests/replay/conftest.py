@@ -11,7 +11,8 @@ from devfix.replay import backends
 from devfix.replay.backends import PlainCpu, Simulated
 from devfix.replay.changes import Change
 from devfix.replay.options import ReplayOptions
-from devfix.replay.replaying import ReplayResult, replay_on
+from devfix.replay.replaying import replay_on
+from devfix.replay.results import ReplayResult
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from devfix.replay.backends import PlainCpu
 from devfix.replay.changes import Change
 from devfix.replay.options import ReplayOptions
 from devfix.replay.programs import Program
-from devfix.replay.replaying import ReplayResult, replay_on
+from devfix.replay.replaying import replay_on
+from devfix.replay.results import ReplayResult
 from devfix.replay.verdicts import Kind
 from devfix_codemods.edits.operations import InsertStatement
 from devfix_codemods.findings import Finding, Fix, Safety

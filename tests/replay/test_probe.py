@@ -11,7 +11,7 @@ import pytest
 from devfix.replay.backends import Accelerator, BackendError, Simulated, select
 from devfix.replay.outcomes import Outcome
 from devfix.replay.probe import ask, errors
-from devfix.replay.replaying import ReplayResult
+from devfix.replay.results import ReplayResult
 from devfix.replay.verdicts import Kind
 
 Replay = Callable[..., ReplayResult]

@@ -1,11 +1,12 @@
 """How replays are told."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from devfix.replay.outcomes import Ending, Outcome, ScriptError
-from devfix.replay.replaying import FixResult, ReplayResult
 from devfix.replay.report import as_json, render
+from devfix.replay.results import Driver, FixResult, ReplayResult
 from devfix.replay.verdicts import Kind, Verdict, inconclusive
 from devfix_codemods.findings import Finding
 from devfix_codemods.source import Span
@@ -31,6 +32,34 @@ def test_a_replay_is_a_verdict_and_what_it_rests_on() -> None:
         "        it is gone",
         "        before: RuntimeError at train.py:7 after 2.1 s · after: passed in 1.2 s",
     ]
+
+
+def test_what_a_driver_showed_is_told_as_such() -> None:
+    driven = replace(
+        result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "it is gone")),
+        harness=Driver("Net.forward", "import torch\n", absent=("timm",), kept=Path("/copies/devfix_driver.py")),
+    )
+    told = render([driven])
+    assert told[0] == "replay train.py on cuda: confirmed (harness)"
+    assert told[-2:] == [
+        "        a driver of devfix's own called `Net.forward`; inert stand-ins for timm",
+        "        it is /copies/devfix_driver.py",
+    ]
+    (entry,) = as_json([driven])["replays"]
+    assert entry["verdict"] == "confirmed"
+    assert entry["harness"] == {
+        "function": "Net.forward",
+        "step": None,
+        "stand_ins": ["timm"],
+        "driver": "import torch\n",
+        "path": "/copies/devfix_driver.py",
+    }
+
+
+def test_a_driver_that_came_to_nothing_has_no_part_in_the_verdict() -> None:
+    stopped = replace(result(None, None, inconclusive("no"), Kind.INCONCLUSIVE), harness=Driver("f", step="import"))
+    assert render([stopped]) == ["replay train.py: inconclusive: no"]
+    assert as_json([stopped])["replays"][0]["harness"]["step"] == "import"
 
 
 def test_files_that_the_same_runs_tell_of_share_them() -> None:
@@ -77,7 +106,7 @@ def test_json_is_plain() -> None:
         json.dumps(as_json([result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "gone"))]), allow_nan=False)
     )
     (told,) = replays["replays"]
-    assert set(told) == {"path", "command", "on", "verdict", "reason", "before", "after", "fixes", "notes"}
+    assert set(told) == {"path", "command", "on", "verdict", "reason", "before", "after", "fixes", "notes", "harness"}
     assert told["verdict"] == "confirmed"
     assert told["before"]["losses"] == [0.5, None]
     assert told["before"]["error"]["device"] is True

@@ -14,7 +14,8 @@ from devfix.replay.backends import PlainCpu
 from devfix.replay.changes import Change
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Ending, Outcome
-from devfix.replay.replaying import ReplayResult, replay_on
+from devfix.replay.replaying import replay_on
+from devfix.replay.results import ReplayResult
 from devfix.replay.verdicts import Kind
 
 Replay = Callable[..., ReplayResult]

@@ -33,7 +33,7 @@ def replay(
     *,
     tests: Tests = False,
     patch: PatchFile = None,
-    run: replaying.RunOptions,
+    run: replaying.JudgingOptions,
     analysis: options.AnalysisOptions,
     output_format: options.Format = OutputFormat.TEXT,
 ) -> int:

@@ -89,6 +89,16 @@ class RunOptions:
     sandbox: Sandbox = False
 
 
+NoHarness = Annotated[bool, typer.Option("--no-harness", help="Drive no functions that neither scripts nor tests run.")]
+
+
+@dataclass(frozen=True)
+class JudgingOptions(RunOptions):
+    """The same where patches are judged."""
+
+    no_harness: NoHarness = False
+
+
 def options_for(given: RunOptions, script: str, arguments: Sequence[str]) -> "ReplayOptions":
     """How to run a script: what was given, else what the settings of its folder say.
 
@@ -130,6 +140,7 @@ def replay_options(
         cwd=_folder(given.cwd),
         output_limit=_first(_size("--output-limit", given.output_limit), settings.output_limit, usual.output_limit),
         confinement=_confinement(python) if given.sandbox else None,
+        harness=isinstance(given, JudgingOptions) and not given.no_harness,
     )
 
 

@@ -34,7 +34,7 @@ def review(
     baseline: Baseline = None,
     no_baseline: NoBaseline = False,
     analysis: options.AnalysisOptions,
-    run: replaying.RunOptions,
+    run: replaying.JudgingOptions,
 ) -> int:
     """Accept or refuse each fix on a full screen. Writes what was accepted, after a last look."""
     from devfix.review import command

@@ -32,7 +32,7 @@ ReplayTimeout = Annotated[
 
 
 @dataclass(frozen=True)
-class RunOptions(replaying.RunOptions):
+class RunOptions(replaying.JudgingOptions):
     """How to run the changed scripts; the limit of time also goes by the longer name."""
 
     timeout: ReplayTimeout = None

@@ -5,10 +5,6 @@ from devfix.replay.changes import Change
 from devfix.replay.options import ReplayOptions
 from devfix.replay.programs import Program, ProgramError, parse_command, suite_of
 from devfix.replay.replaying import (
-    FixResult,
-    LoneRun,
-    ReplayResult,
-    SuiteReplay,
     choose_backend,
     replay_on,
     replay_program,
@@ -18,6 +14,7 @@ from devfix.replay.replaying import (
     runs_to_come,
 )
 from devfix.replay.report import as_json, lone_as_json, reasons, render, render_lone
+from devfix.replay.results import FixResult, LoneRun, ReplayResult, SuiteReplay
 from devfix.replay.stage import Progress
 from devfix.replay.verdict_kinds import Kind, Verdict
 from devfix.replay.workspace import Limits, WorkspaceError, project_root

@@ -59,6 +59,7 @@ class Failure(msgspec.Struct, tag_field="event", tag="error"):
     line: int | None = None
     device: bool = False
     postmortem: Any = None
+    frames: list[tuple[str, int]] = []
 
 
 class Shared(msgspec.Struct, tag_field="event", tag="shared"):
@@ -75,6 +76,17 @@ class Differs(msgspec.Struct, tag_field="event", tag="unlike"):
 
 class Audited(msgspec.Struct, tag_field="event", tag="audit"):
     record: dict[str, Any]
+
+
+class Driver(msgspec.Struct, tag_field="event", tag="driver"):
+    """What a search for a driver came to."""
+
+    text: str | None
+    step: str | None = None
+    why: str = ""
+    absent: list[str] = []
+    reached: list[int] = []
+    is_inert: bool = False
 
 
 class NoPytest(msgspec.Struct, tag_field="event", tag="no pytest"):
@@ -119,7 +131,8 @@ class End(msgspec.Struct, tag_field="event", tag="end"):
 
 
 _OfTests = NoPytest | Collected | TestBegins | Test | Uncollected
-_OfScripts = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Shared | Differs | Audited | End
+_OfRuns = Line | Loaded | Loss | Stopped | Warned | NotSimulated | Note | Failure | Shared | Differs | Audited | End
+_OfScripts = _OfRuns | Driver
 Event = _OfScripts | _OfTests
 One = TypeVar("One")
 

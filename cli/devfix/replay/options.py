@@ -42,7 +42,7 @@ class ReplayOptions:
     `audit` records what is where, and what is moved. So many `lanes` are the runs that go on at a time: None for as
     many as there are processors, and one where copies are kept. With a `confinement` nothing but the copy can be
     written to, and what the processes of a run use together is bounded by the `allowance`, where no memory means
-    `memory`.
+    `memory`. With `harness` functions that nothing runs are called by a driver of devfix's own.
     """
 
     on: str = "auto"
@@ -64,4 +64,5 @@ class ReplayOptions:
     confinement: Confinement | None = None
     lanes: int | None = None
     suite: tuple[str, ...] | None = None
+    harness: bool = True
     allowance: Allowance = field(default_factory=Allowance)

@@ -153,6 +153,23 @@ def is_of(test: str, collector: str) -> bool:
     return test.startswith((f"{collector}::", f"{collector}/"))
 
 
+@dataclass(frozen=True, slots=True)
+class FoundDriver:
+    """What a search for a driver came to: its text, None where it runs no patched line.
+
+    `step` is where it stops short of its end or of the patched lines, and `why`; None where it does not. `absent` are
+    the packages with stand-ins, and `reached` the patched lines that it runs; with `is_inert` one of these works on a
+    stand-in.
+    """
+
+    text: str | None
+    step: str | None = None
+    why: str = ""
+    absent: tuple[str, ...] = ()
+    reached: tuple[int, ...] = ()
+    is_inert: bool = False
+
+
 _BUSY = 0.5
 """A run that takes less of a processor than that waits for something else."""
 _OF_ITS_OWN = frozenset(
@@ -177,7 +194,8 @@ class Outcome:
     crashed with a device error, `audit` what an audited run had where: see `auditing`. `processor_seconds` are those of
     all its processes, and `shared` is something outside of its copy that runs beside it could see.
     `suite` tells of each test, where pytest was what ran; the error is then the first device error of the library.
-    `notebook` is how the lines of the notebook that ran are counted, None for a script.
+    `notebook` is how the lines of the notebook that ran are counted, None for a script. `driver` is what was searched
+    for, where that was the run. `frames` are the files and lines of the tree that the error came by.
     """
 
     ending: Ending
@@ -202,6 +220,8 @@ class Outcome:
     shared: str | None = None
     suite: SuiteRun | None = None
     notebook: Lines | None = None
+    driver: FoundDriver | None = None
+    frames: tuple[tuple[str, int], ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -23,13 +23,17 @@ class ProgramError(Exception):
 class Program:
     """A script and what follows it. `module` is its dotted name where it runs by that.
 
-    With `is_suite` it is pytest with these arguments, and `script` is the folder of the project.
+    With `is_suite` it is pytest with these arguments, and `script` is the folder of the project. `text` is what the
+    script holds where devfix wrote it, so that the tree does not have it. With a `search` a driver is searched for in
+    the place of the script: it is the JSON text of what is asked for.
     """
 
     script: Path
     arguments: tuple[str, ...] = ()
     module: str | None = None
     is_suite: bool = False
+    text: str | None = None
+    search: str | None = None
 
 
 def suite_of(folder: Path, arguments: Sequence[str]) -> Program:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from devfix_codemods.findings import Finding
@@ -12,10 +12,13 @@ from devfix.replay import lanes
 from devfix.replay.backends import Backend, BackendError, select
 from devfix.replay.changes import Change, Part
 from devfix.replay.company import Company, side_by_side
+from devfix.replay.harness.driving import Harness
+from devfix.replay.harness.telling import judged_by_driver
 from devfix.replay.leftovers import stopped_cleanly
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Outcome
 from devfix.replay.programs import Program, suite_of
+from devfix.replay.results import FixResult, LoneRun, ReplayResult, SuiteReplay, notes_of
 from devfix.replay.schedule import Schedule
 from devfix.replay.scripts import why_not_runnable
 from devfix.replay.stage import Progress, Stage, silent
@@ -24,68 +27,12 @@ from devfix.replay.trials import Trial, Trials, first_run, plain_run
 from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive
 from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
-from devfix.results import Cell, told_line
+from devfix.results import told_line
 
 NO_SYSTEM = "replay needs Linux or macOS"
 
 Fixes = Callable[[Sequence[Path]], Sequence[Change]]
 """What to judge in these files of a tree."""
-
-
-@dataclass(frozen=True, slots=True)
-class FixResult:
-    """What the replay says of one fix: the verdict on its file, unless its own lines never ran or it broke the others.
-
-    `reason` is set where the fix did not hold.
-    """
-
-    finding: Finding
-    kind: Kind
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayResult:
-    """What the replay says of one changed file.
-
-    `before` and `after` are None where nothing was run; `after` is with the fixes that hold, where some do. `holds` is
-    the file with those, None where it is the file as it was; `withdrawn` are the findings whose fixes do not. `cells`
-    are those of a notebook as it was.
-    """
-
-    path: Path
-    command: str
-    on: str
-    verdict: Verdict
-    before: Outcome | None = None
-    after: Outcome | None = None
-    fixes: tuple[FixResult, ...] = ()
-    kept: Path | None = None
-    holds: bytes | None = None
-    withdrawn: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
-    cells: tuple[Cell, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LoneRun:
-    """A run of a program as it is, with nothing to judge."""
-
-    path: Path
-    command: str
-    on: str
-    outcome: Outcome
-    kept: Path | None = None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteReplay:
-    """A test suite as it is: its run where device errors show, that on the plain CPU, and the verdicts on fixes."""
-
-    run: LoneRun
-    plain: Outcome
-    results: tuple[ReplayResult, ...] = ()
 
 
 def run_replays(
@@ -223,7 +170,7 @@ def run_alone(program: Program, backend: Backend, options: ReplayOptions, progre
 
 def _lone(stage: Stage, program: Program, backend: Backend, outcome: Outcome) -> LoneRun:
     kept = stage.workspace.folder if stage.options.keep else None
-    return LoneRun(program.script, stage.command(program), backend.name, outcome, kept, _notes(backend, outcome))
+    return LoneRun(program.script, stage.command(program), backend.name, outcome, kept, notes_of(backend, outcome))
 
 
 def _by_tree(changes: Sequence[Change]) -> dict[Path, list[Change]]:
@@ -237,11 +184,6 @@ def _unrun(change: Change, options: ReplayOptions, reason: str) -> ReplayResult:
     fixes = tuple(FixResult(finding, Kind.INCONCLUSIVE) for finding in change.findings)
     verdict = inconclusive(reason)
     return ReplayResult(change.path, "", options.on, verdict, fixes=fixes, holds=change.after, cells=change.cells)
-
-
-def _notes(backend: Backend, *outcomes: Outcome) -> tuple[str, ...]:
-    notes = [backend.note] if backend.note is not None else []
-    return tuple(dict.fromkeys([*notes, *(note for outcome in outcomes for note in outcome.notes)]))
 
 
 class _Tree:
@@ -258,7 +200,7 @@ class _Tree:
     def replay(self, progress: Progress, company: Company) -> list[ReplayResult]:
         """A result for each change."""
         programs = self._programs()
-        if not programs:
+        if not programs and not self._drives:
             return [_unrun(change, self._options, self._reasons[change.path] or "") for change in self._changes]
         try:
             with (
@@ -277,7 +219,18 @@ class _Tree:
         """
         trials = Trials(schedule, self._changes, self._backend)
         ran = trials.judge(programs)
-        return [self._result(change, trials, ran) for change in self._changes]
+        results = [self._result(change, trials, ran) for change in self._changes]
+        if not self._drives:
+            return results
+        parts = frozenset(part for change in self._changes for part in change.parts if part not in trials.withdrawn)
+        harness = Harness(schedule, self._changes, self._backend, parts)
+        return [
+            judged_by_driver(harness, change, result) for change, result in zip(self._changes, results, strict=True)
+        ]
+
+    @property
+    def _drives(self) -> bool:
+        return self._options.harness and self._backend.can_show_device_bugs
 
     def _why_not_run(self, change: Change) -> str | None:
         """The reason for which a change is not run by itself."""
@@ -314,7 +267,7 @@ class _Tree:
             trials.stage.workspace.folder if self._options.keep else None,
             change.with_parts([part for part in change.parts if part not in broken]),
             _findings(change, broken),
-            _notes(self._backend, before, after),
+            notes_of(self._backend, before, after),
             change.cells,
         )
 

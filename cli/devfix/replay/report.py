@@ -10,7 +10,7 @@ from devfix.replay.outcomes import Ending, Outcome, ScriptError
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
 from devfix.replay.postmortem import story
-from devfix.replay.replaying import FixResult, LoneRun, ReplayResult
+from devfix.replay.results import Driver, FixResult, LoneRun, ReplayResult
 from devfix.results import Cell, place_in, told_line
 
 _INDENT = " " * 8
@@ -60,11 +60,12 @@ def reasons(result: ReplayResult) -> list[str]:
         return [result.verdict.reason, *result.notes]
     ran = f"on {result.on}: before: {_told(result.before)} · after: {_told(result.after)}"
     postmortem = result.before.postmortem
-    return [result.verdict.reason, ran, *([story(postmortem)] if postmortem is not None else []), *result.notes]
+    by = [line.strip() for line in _driver_lines(result)]
+    return [result.verdict.reason, ran, *by, *([story(postmortem)] if postmortem is not None else []), *result.notes]
 
 
 def _lines(result: ReplayResult, is_new: bool) -> list[str]:
-    head, reason = _words(result.verdict.kind), result.verdict.reason
+    head, reason = _head(result), result.verdict.reason
     fixes = [_fix_line(fix, result.cells) for fix in result.fixes if fix.kind is not result.verdict.kind]
     if result.before is None or result.after is None:
         return [f"replay {_path(result.path)}: {head}: {reason}", *fixes]
@@ -73,7 +74,23 @@ def _lines(result: ReplayResult, is_new: bool) -> list[str]:
         lines.append(f"{_INDENT}before: {_told(result.before)} · after: {_told(result.after)}")
         postmortem = result.before.postmortem
         lines += [_INDENT + story(postmortem)] if postmortem is not None else []
-    return [*lines, *_kept(result.kept if is_new else None)]
+    return [*lines, *_driver_lines(result), *_kept(result.kept if is_new else None)]
+
+
+def _head(result: ReplayResult) -> str:
+    """The verdict, and what it was reached by where that is no program of the user's."""
+    words = _words(result.verdict.kind)
+    return f"{words} (harness)" if result.harness is not None and result.harness.step is None else words
+
+
+def _driver_lines(result: ReplayResult) -> list[str]:
+    """What was called, and what stands in the place of what."""
+    driver = result.harness
+    if driver is None or driver.step is not None:
+        return []
+    absent = f"; inert stand-ins for {', '.join(driver.absent)}" if driver.absent else ""
+    lines = [f"{_INDENT}a driver of devfix's own called `{driver.function}`{absent}"]
+    return [*lines, f"{_INDENT}it is {driver.kept}"] if driver.kept is not None else lines
 
 
 def _kept(folder: Path | None) -> list[str]:
@@ -134,7 +151,16 @@ def _result(result: ReplayResult) -> dict[str, Any]:
             for fix in result.fixes
         ],
         "notes": list(result.notes),
+        "harness": _driver(result.harness),
     }
+
+
+def _driver(driver: Driver | None) -> dict[str, Any] | None:
+    if driver is None:
+        return None
+    kept = None if driver.kept is None else str(driver.kept)
+    told = {"function": driver.function, "step": driver.step, "stand_ins": list(driver.absent)}
+    return {**told, "driver": driver.text, "path": kept}
 
 
 def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:

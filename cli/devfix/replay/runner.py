@@ -13,6 +13,7 @@ from devfix.replay.forkserver import MAIN, Gone
 from devfix.replay.journal import (
     Audited,
     Differs,
+    Driver,
     End,
     Events,
     Failure,
@@ -29,7 +30,7 @@ from devfix.replay.journal import (
 )
 from devfix.replay.notebooks import Lines
 from devfix.replay.notebooks import Program as Notebook
-from devfix.replay.outcomes import Deprecation, Ending, Outcome, ScriptError, SuiteRun, not_started
+from devfix.replay.outcomes import Deprecation, Ending, FoundDriver, Outcome, ScriptError, SuiteRun, not_started
 from devfix.replay.postmortem import decode
 from devfix.replay.processes import Command, Ended, Start, Tick, nobody_watches, run
 from devfix.replay.suites.reading import suite_run
@@ -45,7 +46,7 @@ class Task:
     the run reads `readable` and writes to its copy, no more, within its `allowance`; `devices` opens the accelerators.
     `imported` are modules, beside torch, that a process has imported which the run is to be a fork of; None is for an
     interpreter of its own. With `tests` the program is pytest. `notebook` is what the script is where it is one;
-    `watch` counts the lines of its program.
+    `watch` counts the lines of its program. `search` is the JSON text of the driver that is searched for in its place.
     """
 
     python: str
@@ -75,6 +76,7 @@ class Task:
     imported: tuple[str, ...] | None = None
     tests: bool = False
     notebook: Notebook | None = None
+    search: str | None = None
 
 
 _NO_PYTEST = "pytest is not installed in this interpreter; pip install pytest, or name the project's with --python"
@@ -142,6 +144,7 @@ def _config(task: Task, journal: Path) -> dict[str, object]:
         "steps": task.steps,
         "audit": task.audit,
         "tests": task.tests,
+        "search": None if task.search is None else json.loads(task.search),
         "file_size": task.file_limit,
         **_of_notebook(task.notebook),
         **task.probe_options,
@@ -224,7 +227,13 @@ def _outcome(ended: Ended, events: Events, cells: Lines | None) -> Outcome:
         audit=next((event.record for event in reversed(events.of(Audited))), None),
         processor_seconds=ended.processor_seconds,
         notebook=cells,
+        driver=next((_driver(event) for event in reversed(events.of(Driver))), None),
+        frames=tuple(place for event in events.of(Failure)[:1] for place in event.frames),
     )
+
+
+def _driver(event: Driver) -> FoundDriver:
+    return FoundDriver(event.text, event.step, event.why, tuple(event.absent), tuple(event.reached), event.is_inert)
 
 
 def _ending(ended: Ended, events: Events) -> Ending:

@@ -122,6 +122,8 @@ class Stage:
         watch: Mapping[str, Sequence[int]],
         tick: Tick,
     ) -> Outcome:
+        if program.text is not None:
+            files = {**files, Path(self.relative(program.script)): program.text.encode()}
         try:
             task = replace(self._task(workspace, program, backend, watch), notebook=self._notebook(program, files))
         except NotebookError as error:
@@ -187,6 +189,7 @@ class Stage:
             allowance=replace(options.allowance, memory=options.allowance.memory or memory),
             readable=backend.files,
             devices=backend.is_hardware,
+            search=program.search,
         )
 
     def _typed(self, program: Program, script: Path, cwd: Path) -> str:
@@ -207,7 +210,7 @@ class Stage:
         return program_of(path, program.script.read_bytes() if data is None else data)
 
     def _module(self, program: Program) -> str | None:
-        if program.is_suite:
+        if program.is_suite or program.text is not None:
             return None
         path = program.script.resolve()
         if is_notebook(path.name):

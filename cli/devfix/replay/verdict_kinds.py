@@ -41,6 +41,11 @@ def first_lines(coverage: Coverage) -> tuple[int, ...]:
     return tuple(place.first for place in coverage.missed)
 
 
+def never_ran(lines: tuple[int, ...], cells: tuple[Cell, ...]) -> str:
+    """What a verdict adds of patched lines that never ran; nothing where all did."""
+    return f"; {numbered(lines, cells)} never ran" if lines else ""
+
+
 def numbered(lines: tuple[int, ...], cells: tuple[Cell, ...]) -> str:
     """Lines in words; those of a notebook by the `cells` that they stand in."""
     if cells:

@@ -20,7 +20,7 @@ from devfix.replay.comparing import difference, loss_difference
 from devfix.replay.outcomes import Deprecation, Ending, Outcome, ScriptError
 from devfix.replay.patches import Coverage, Patch
 from devfix.replay.suites.verdicts import SuiteRuns, decide_suite
-from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive, numbered
+from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive, never_ran
 
 Comparison = Callable[[Outcome, Outcome], str | None]
 
@@ -196,9 +196,7 @@ class _Trial:
 
     def _positive(self, kind: Kind, reason: str) -> Verdict:
         missed = first_lines(self._coverage)
-        if missed:
-            reason += f"; {numbered(missed, self.patch.cells)} never ran"
-        return Verdict(kind, reason, missed)
+        return Verdict(kind, reason + never_ran(missed, self.patch.cells), missed)
 
     def _agreement(self) -> str:
         if self.before.losses:
@@ -222,7 +220,7 @@ class _Trial:
             return False
         patch = self.patches.get(error.file or "")
         in_patch = patch is not None and error.line is not None and patch.is_patched(error.line)
-        return in_patch or error.type in _BREAKAGES
+        return in_patch or error.type in BREAKAGES
 
     @property
     def _same_failure(self) -> bool:
@@ -242,7 +240,7 @@ class _Trial:
         return moved == second.line if moved is not None else patch.is_patched(second.line)
 
 
-_BREAKAGES = frozenset({"NameError", "UnboundLocalError", "SyntaxError", "IndentationError", "TabError"})
+BREAKAGES = frozenset({"NameError", "UnboundLocalError", "SyntaxError", "IndentationError", "TabError"})
 _NETWORK = re.compile(r"URLError|HTTPError|ConnectionError|gaierror|MaxRetryError|LocalEntryNotFoundError|SSLError")
 _MEMORY = re.compile(r"out of memory|can't allocate memory|Cannot allocate memory")
 _FULL = tuple(f"[Errno {number}]" for number in (errno.EFBIG, errno.ENOSPC, errno.EDQUOT))

@@ -8,7 +8,8 @@ from devfix.replay.backends import Simulated
 from devfix.replay.changes import Change
 from devfix.replay.options import ReplayOptions
 from devfix.replay.programs import suite_of
-from devfix.replay.replaying import SuiteReplay, replay_suite
+from devfix.replay.replaying import replay_suite
+from devfix.replay.results import SuiteReplay
 from devfix.replay.suites.comparing import Comparison, compared
 
 Suite = Callable[..., SuiteReplay]

@@ -173,6 +173,19 @@ def _innermost(trace: TracebackType | None, root: Path) -> tuple[str | None, int
     return found
 
 
+def frames(error: BaseException, root: Path) -> list[tuple[str, int]]:
+    """Where in the tree the device error in the chain of `error`, or itself, came by: the outermost frame first."""
+    found = device_error(error)
+    link = found[0] if found is not None else _reason(error)
+    trace, listed = traceback_of(link, error, root), list[tuple[str, int]]()
+    while trace is not None:
+        file = inside(trace.tb_frame.f_code.co_filename, root)
+        if file is not None:
+            listed.append((file, trace.tb_lineno))
+        trace = trace.tb_next
+    return listed
+
+
 def _unread(error: BaseException, root: Path) -> tuple[str, int | None] | None:
     """Where a file of the tree is no Python: it has no frame, for it never ran."""
     file = inside(error.filename or "", root) if isinstance(error, SyntaxError) else None

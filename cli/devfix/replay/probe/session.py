@@ -35,6 +35,8 @@ from .shelf import Shelf
 from .stopping import StepLimit
 from .testing import running
 
+_FRAMES_LIMIT = 50
+
 
 @dataclass(frozen=True)
 class Config:
@@ -45,8 +47,9 @@ class Config:
     limit in bytes, `file_size` one on each file that is written, and `steps` one on the steps of each optimizer.
     `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the
     file `checks`. `audit` asks for what lives where and what is moved. `tests` asks for pytest in the place of a
-    script. `cells` are those of a notebook, each with its number, its source and whether it may raise; `ipython` is the
-    first cell and line that only IPython understands. What has a default is set by the backend, or for a notebook.
+    script, and `search` for a driver. `cells` are those of a notebook, each with its number, its source and whether it
+    may raise; `ipython` is the first cell and line that only IPython understands. What has a default is set by the
+    backend, or for a notebook.
     """
 
     journal: str
@@ -62,6 +65,7 @@ class Config:
     simulate: dict[str, Any] | None = None
     audit: bool = False
     tests: bool = False
+    search: dict[str, Any] | None = None
     cells: list[tuple[int, str, bool]] | None = None
     ipython: tuple[int, int] | None = None
 
@@ -196,6 +200,9 @@ def _import_root(config: Config) -> str:
 
 def _execute(config: Config, journal: Journal) -> int:
     """Run the script, and answer the exit status of one that ends by itself."""
+    if config.search is not None:
+        importlib.import_module(f"{__package__}.harness.running").run(config.search, config.root, journal)
+        return 0
     _watch(config, journal)
     module = _main_module(config)
     if config.cells is not None:
@@ -237,7 +244,8 @@ def _leave(error: BaseException, config: Config, journal: Journal) -> NoReturn:
     if status != 0:
         root = Path(config.root)
         _tell_of_gap(error, config, journal)
-        journal.write("error", **errors.describe(error, root), postmortem=postmortem.examine(error, root))
+        told = {**errors.describe(error, root), "frames": errors.frames(error, root)[-_FRAMES_LIMIT:]}
+        journal.write("error", **told, postmortem=postmortem.examine(error, root))
     journal.write("end", memory=_peak_memory(), status=status & 0xFF)
     if isinstance(error, SystemExit):
         raise error

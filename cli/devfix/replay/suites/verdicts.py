@@ -11,7 +11,7 @@ from devfix.replay.outcomes import Ending, Outcome, SuiteRun, SuiteTest
 from devfix.replay.patches import Coverage, Patch
 from devfix.replay.postmortem import PostMortem
 from devfix.replay.suites.comparing import internal_error
-from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive, numbered
+from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive, never_ran
 
 _NAMED = 3
 """How many tests a reason names."""
@@ -134,9 +134,7 @@ class _Judgement:
 
     def _positive(self, kind: Kind, reason: str) -> Verdict:
         missed = first_lines(self._coverage)
-        if missed:
-            reason += f"; {numbered(missed, self._patch.cells)} never ran"
-        return Verdict(kind, reason, missed)
+        return Verdict(kind, reason + never_ran(missed, self._patch.cells), missed)
 
     # Tests
 

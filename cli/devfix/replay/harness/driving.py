@@ -1,0 +1,201 @@
+"""From a changed file that nothing ran to what drivers of it show: a search for each function, then its runs."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from devfix_codemods.findings import Finding
+
+from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
+from devfix.replay.changes import Change, Part, Version
+from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
+from devfix.replay.harness.verdicts import Proof
+from devfix.replay.outcomes import FoundDriver, Outcome
+from devfix.replay.patches import Patch
+from devfix.replay.programs import Program
+from devfix.replay.schedule import Run, Schedule
+from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive, never_ran
+from devfix.replay.verdicts import Runs
+
+MOST_TARGETS = 4
+"""So many functions of a file are driven."""
+MOST_WAYS = 2
+"""Through so many functions it is tried to run the patched lines of one."""
+_ORDER = (Kind.REFUTED, Kind.CONFIRMED, Kind.HARMLESS, Kind.NOT_REACHED, Kind.INCONCLUSIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """What a driver of one function showed: its verdict, its runs, and its text, None where none was found.
+
+    `step` is where the search stopped, where it did.
+    """
+
+    target: Target
+    verdict: Verdict
+    text: str | None = None
+    step: str | None = None
+    runs: Runs | None = None
+    absent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the drivers of a file show together: the verdict, and the run that it rests on, None where none was made."""
+
+    verdict: Verdict
+    telling: Driven | None = None
+    all: tuple[Driven, ...] = ()
+
+
+@dataclass(frozen=True)
+class Harness:
+    """Drives the changed files of one tree. `parts` are what of their patches holds."""
+
+    schedule: Schedule
+    changes: Sequence[Change]
+    backend: Backend
+    parts: frozenset[Part]
+
+    def judge(self, change: Change) -> Judgement:
+        """What drivers show of one file.
+
+        Raises:
+            WorkspaceError: the tree could not be copied.
+        """
+        patch = self.version.patches.get(change.path)
+        if patch is None or change.before is None:
+            return Judgement(inconclusive("there is nothing to drive"))
+        stage = self.schedule.stage
+        found = targets_of(stage.workspace.original, stage.relative(change.path), patch, change.findings)
+        if isinstance(found, NoTarget):
+            return Judgement(inconclusive(found.reason))
+        places = frozenset(bug_places(stage.relative(change.path), patch, change.findings))
+        driven = tuple(self._drive(target, change, places) for target in found[:MOST_TARGETS])
+        return _together(driven, patch, stage.relative(change.path))
+
+    @property
+    def version(self) -> Version:
+        return Version(tuple(self.changes), self.parts)
+
+    def _drive(self, target: Target, change: Change, places: frozenset[tuple[str, int]]) -> Driven:
+        """The first way of running the target that shows something, else what the likeliest one came to."""
+        first: Driven | None = None
+        others = fallbacks(target, self.version.patches[change.path].after) if target.name else []
+        for way in [target, *others][:MOST_WAYS]:
+            driven = self._drive_by(way, change, places)
+            if driven.verdict.kind not in (Kind.INCONCLUSIVE, Kind.NOT_REACHED):
+                return driven
+            first = first or driven
+            if driven.step == "import" or driven.text is not None:
+                break
+        assert first is not None
+        return first
+
+    def _drive_by(self, target: Target, change: Change, places: frozenset[tuple[str, int]]) -> Driven:
+        outcome = self._search(target)
+        found = outcome.driver
+        if found is None:
+            return Driven(target, inconclusive(f"the search for a driver ended: {outcome.failure}"), step="search")
+        if found.text is None:
+            return Driven(target, inconclusive(_stopped(target, found)), None, found.step, None, found.absent)
+        program = Program(self._driver, text=found.text)
+        ours, plain = (self._runs(program, target.told, backend) for backend in (self.backend, PlainCpu()))
+        stage = self.schedule.stage
+        patches = {stage.relative(path): patch for path, patch in self.version.patches.items()}
+        proof = Proof(ours, plain, self.backend, patches, stage.relative(change.path), places, bool(target.host))
+        verdict = proof.verdict()
+        if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
+            verdict = inconclusive(_stopped(target, found))
+        if verdict.kind is Kind.HARMLESS and found.is_inert:
+            verdict = inconclusive(f"`{target.told}`: the patched lines meet nothing but stand-ins")
+        step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
+        return Driven(target, verdict, found.text, step, ours, found.absent)
+
+    @property
+    def _driver(self) -> Path:
+        return self.schedule.stage.workspace.original / DRIVER
+
+    def _search(self, target: Target) -> Outcome:
+        kind = self.backend.name if self.backend.name in ACCELERATORS else "cuda"
+        program = Program(self._driver, text="", search=target.as_search(kind))
+        return self.schedule.outcome(Run(program, "searching for a driver", self.backend, self._files))
+
+    def kept(self, driven: Driven) -> Path | None:
+        """The driver's file, in the copy of its run with the patch."""
+        stage = self.schedule.stage
+        if not stage.options.keep:
+            return None
+        copy = stage.workspace.folder / f"driver of {driven.target.told}, after"
+        return copy / stage.workspace.root.name / DRIVER
+
+    def _before(self, program: Program, name: str, backend: Backend) -> Run:
+        where = "" if backend is self.backend else ", on the plain CPU"
+        return Run(program, f"driver of {name}, before{where}", backend, is_original=True)
+
+    def _runs(self, program: Program, name: str, backend: Backend) -> Runs:
+        where = "" if backend is self.backend else ", on the plain CPU"
+        watch = {self.schedule.stage.relative(path): patch.watched for path, patch in self.version.patches.items()}
+        before = self._before(program, name, backend)
+        after = Run(program, f"driver of {name}, after{where}", backend, self._files, watch)
+        return Runs(self.schedule.outcome(before), self.schedule.outcome(after), effects=self.version.effects)
+
+    @property
+    def _files(self) -> dict[Path, bytes | None]:
+        return {Path(self.schedule.stage.relative(path)): data for path, data in self.version.data.items()}
+
+
+def bug_places(file: str, patch: Patch, findings: Sequence[Finding]) -> Iterator[tuple[str, int]]:
+    """The files and lines where a device error is one that the patch is for: what findings name, and what it changes.
+
+    Of a function with a changed line every line counts, as a value may meet others earlier than at the line that is
+    named. Without findings also the classes count.
+    """
+    tree = ast.parse(patch.before)
+    lines = {line for line in range(1, patch.before.count(b"\n") + 2) if patch.moved(line) is None}
+    whole = [node for _, node in functions(tree)] if findings else [*tree.body]
+    ranges = [range(node.lineno, (node.end_lineno or node.lineno) + 1) for node in whole]
+    lines.update(line for one in ranges if not lines.isdisjoint(one) for line in one)
+    for finding in findings:
+        lines.update(range(finding.span.line, finding.span.end_line + 1))
+        for step in finding.trail:
+            if step.path is None:
+                lines.update(range(step.span.line, step.span.end_line + 1))
+            else:
+                yield from ((step.path, line) for line in range(step.span.line, step.span.end_line + 1))
+    for first, last in _statements(tree):
+        if any(line in lines for line in range(first, last + 1)):
+            yield from ((file, line) for line in range(first, last + 1))
+
+
+def _statements(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    """The lines of simple statements, and of the headers of others."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body: list[ast.stmt] = getattr(node, "body", [])
+            yield node.lineno, max(node.lineno, body[0].lineno - 1) if body else node.end_lineno or node.lineno
+
+
+def _stopped(target: Target, found: FoundDriver) -> str:
+    return f'`{target.told}` could not be driven; it stopped at the step "{found.step}": {found.why}'
+
+
+def _on_the_host(parameters: Sequence[str]) -> str:
+    if not parameters:
+        return ""
+    return f"; with {', '.join(f'`{name}`' for name in parameters)} on the host, as the finding says"
+
+
+def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:
+    """The verdict on the file: that of the function that tells most, with what no driver ran."""
+    telling = min(driven, key=lambda one: _ORDER.index(one.verdict.kind))
+    verdict = telling.verdict
+    if verdict.kind in (Kind.CONFIRMED, Kind.HARMLESS):
+        good = [one.runs.after for one in driven if one.runs is not None and one.verdict.kind in _ORDER[1:3]]
+        lines = {line for after in good for name, line in after.reached if name == file}
+        missed = tuple(place.first for place in patch.coverage(lines).missed)
+        reason = verdict.reason.removesuffix(never_ran(verdict.missed, patch.cells))
+        placed = _on_the_host(telling.target.host) if verdict.kind is Kind.CONFIRMED else ""
+        verdict = Verdict(verdict.kind, reason + placed + never_ran(missed, patch.cells), missed)
+    return Judgement(verdict, telling, driven)

@@ -1,0 +1,94 @@
+"""What the runs of a driver prove of a patch. Pure: outcomes in, a verdict out.
+
+The arguments are devfix's own, so that less can be told than of a program of the user's. A patch is confirmed where a
+device error arose where the finding says, and the patched code ran past it. It is refuted only where the arguments had
+run and now meet a device error or an unbound name: other failures may be those of the arguments.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from devfix.replay.backends import Backend, PlainCpu
+from devfix.replay.outcomes import Outcome, ScriptError
+from devfix.replay.patches import Patch
+from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive
+from devfix.replay.verdicts import BREAKAGES, Runs, decide
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Runs of one driver: on the backend and on the plain CPU. `places` are files and lines of the bug before.
+
+    `has_host` says that arguments are on the host because a finding says so: where it is wrong, a device error is not
+    the patch's.
+    """
+
+    runs: Runs
+    plain: Runs
+    backend: Backend
+    patches: Mapping[str, Patch]
+    path: str
+    places: Collection[tuple[str, int]]
+    has_host: bool = False
+
+    def verdict(self) -> Verdict:
+        """What the driver shows of the patch."""
+        verdict = decide(replace(self.runs, plain=self.plain), self.backend, self.patches, self.path)
+        if verdict.kind is Kind.CONFIRMED:
+            return self._at_the_bug(verdict, self.runs.before.device_error)
+        if verdict.kind is Kind.NOT_REACHED:
+            return verdict
+        shown = self._without_accelerator() or self._until_the_arguments_end(self.runs, self.plain, "the CPU")
+        if shown is not None:
+            return shown
+        return self._refuted(verdict) if verdict.kind is Kind.REFUTED else verdict
+
+    def _at_the_bug(self, verdict: Verdict, error: ScriptError | None) -> Verdict:
+        if error is None or self._came_by(self.runs.before):
+            return verdict
+        return inconclusive(f"the driver meets a device error elsewhere: {error.told}: {error.message}")
+
+    def _came_by(self, outcome: Outcome) -> bool:
+        """Whether an error arose at the bug's place, or in what is called there."""
+        return any(place in self.places for place in outcome.frames)
+
+    def _without_accelerator(self) -> Verdict | None:
+        """Code that asks for an accelerator shows its bug where there is none."""
+        if self.runs.before.device_error is not None:
+            return None
+        plain = decide(self.plain, PlainCpu(), self.patches, self.path)
+        if plain.kind is Kind.CONFIRMED and self._came_by(self.plain.before):
+            found: Verdict | None = plain
+        else:
+            found = self._until_the_arguments_end(self.plain, self.runs, "an accelerator")
+        return None if found is None else Verdict(found.kind, f"without an accelerator {found.reason}", found.missed)
+
+    def _until_the_arguments_end(self, ours: Runs, others: Runs, where: str) -> Verdict | None:
+        """The bug is passed, and then the run fails because of the arguments, as the original does elsewhere."""
+        error, after = ours.before.device_error, ours.after
+        if error is None or after.error is None or after.device_error is not None or after.was_cut:
+            return None
+        patch = self.patches[self.path]
+        coverage = patch.coverage({line for file, line in after.reached if file == self.path})
+        if coverage.is_empty or not self._came_by(ours.before) or not _is_same(others.before, after, self.patches):
+            return None
+        told = f"{error.told} is gone: {error.message}; the driver then ends with {after.error.told}, as on {where}"
+        return Verdict(Kind.CONFIRMED, told, first_lines(coverage))
+
+    def _refuted(self, verdict: Verdict) -> Verdict:
+        before, after = self.runs.before, self.runs.after
+        error = after.error
+        is_ours = error is not None and (error.type in BREAKAGES or (error.is_device_error and not self.has_host))
+        if before.passed and is_ours:
+            return verdict
+        return inconclusive(f"with the driver's arguments the patched code {verdict.reason}")
+
+
+def _is_same(first: Outcome, second: Outcome, patches: Mapping[str, Patch]) -> bool:
+    """Whether two runs fail with one and the same error, where `patches` are between them."""
+    one, other = first.error, second.error
+    if one is None or other is None or one.is_device_error or (one.type, one.file) != (other.type, other.file):
+        return False
+    patch = patches.get(one.file or "")
+    line = one.line if patch is None or one.line is None else patch.moved(one.line)
+    return line == other.line and line is not None

@@ -1,0 +1,80 @@
+"""Imports of the driven module: packages that are not there get stand-ins, one after the other."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .calling import DRIVER, Attempt, Caller
+from .driver import Target, head, script
+
+_MOST = 40
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The driver's names once its imports ran, and the packages that have stand-ins; or why they do not run."""
+
+    names: dict[str, Any]
+    absent: tuple[str, ...]
+    attempt: Attempt
+
+
+def load(target: Target, root: Path, caller: Caller) -> Loaded:
+    """Run the driver's imports, or the file itself where that is the target."""
+    sys.path[:0] = [str(root / path) for path in target.paths]
+    own = _own_packages(target, root)
+    absent: list[str] = []
+    while True:
+        finders = list(sys.meta_path)
+        names: dict[str, Any] = {"__name__": "__main__", "__file__": str(root / "devfix_driver.py")}
+        text = head(target, absent, is_run=True) if target.name else script(target, absent, is_run=True)
+        attempt = caller.run(compile(text, DRIVER, "exec"), names)
+        missing = _missing(attempt.error) or _broken(attempt, root)
+        if missing is None or missing in absent or missing in own or len(absent) == _MOST:
+            return Loaded(names, tuple(absent), attempt)
+        absent.append(missing)
+        sys.meta_path[:] = finders
+        _forget(root, absent)
+
+
+def _missing(error: BaseException | None) -> str | None:
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return None
+    top = error.name.partition(".")[0]
+    return None if top in sys.modules or top in sys.stdlib_module_names else top
+
+
+def _broken(attempt: Attempt, root: Path) -> str | None:
+    """What the project imports from outside that is there, but cannot be imported for want of something else."""
+    frames = [trace.tb_frame for trace in attempt.trace]
+    ours = [(index, frame) for index, frame in enumerate(frames) if frame.f_code.co_filename.startswith(str(root))]
+    if not isinstance(attempt.error, ImportError) or not ours or ours[-1][0] == len(frames) - 1:
+        return None
+    frame = ours[-1][1]
+    line = attempt.trace[ours[-1][0]].tb_lineno
+    tree = ast.parse(Path(frame.f_code.co_filename).read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and node.lineno <= line <= (node.end_lineno or 0):
+            named = [node.module] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+            return next((name for name in named if name), None)
+    return None
+
+
+def _own_packages(target: Target, root: Path) -> set[str]:
+    """What the folders of the module path hold: if that cannot be imported, the project is at fault."""
+    folders = [root / path for path in target.paths]
+    return {entry.stem for folder in folders for entry in folder.iterdir() if entry.suffix in ("", ".py")} - {""}
+
+
+def _forget(root: Path, absent: list[str]) -> None:
+    """Have the project's modules imported anew."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        is_ours = isinstance(file, str) and file.startswith(str(root)) and "site-packages" not in file
+        is_absent = any(name == one or name.startswith(f"{one}.") for one in absent)
+        if name != "__main__" and (is_ours or is_absent):
+            del sys.modules[name]

@@ -1,0 +1,87 @@
+"""What a driver holds to stand for packages that are not installed. Its own text goes into the driver."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+from typing import Any
+
+
+class StandIn:
+    """Stands for something of a package that is not installed: it is imported, called, subclassed, and does nothing."""
+
+    def __init__(self, name: str = "", given: tuple[Any, ...] = ()) -> None:
+        self._name, self._given = name, given
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{self._name}.{name}")
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        if len(given) == 1 and not named and isinstance(given[0], (type, types.FunctionType)):
+            return given[0]  # as of a decorator
+        return StandIn(f"{self._name}()", given)
+
+    def __iter__(self) -> Any:
+        return iter(next((one for one in self._given if hasattr(one, "__iter__")), ()))
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (Base,)
+
+    def __getitem__(self, key: Any) -> Any:
+        return StandIn(f"{self._name}[...]")
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        return None
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return False
+
+    def __subclasscheck__(self, other: Any) -> bool:
+        return False
+
+    def __or__(self, other: Any) -> Any:
+        return self
+
+    __ror__ = __or__
+
+
+class Base:
+    """Stands for a class of a package that is not installed, as one that others derive from."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__()
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__()
+
+
+class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules of these packages."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if not any(name == one or name.startswith(f"{one}.") for one in self.names):
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: Any) -> Any:
+        module = types.ModuleType(spec.name)
+        vars(module)["__getattr__"] = StandIn(spec.name).__getattr__
+        return module
+
+    def exec_module(self, module: Any) -> None:
+        return None
+
+
+def stand_in(*names: str) -> None:
+    """Have these packages importable."""
+    sys.meta_path.insert(0, Absent(names))

@@ -1,0 +1,426 @@
+"""Functions that no program runs: what a driver of devfix's own shows of their patches, and where it stops."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from devfix.replay.backends import Backend, PlainCpu, Simulated
+from devfix.replay.changes import Change
+from devfix.replay.confinement import Bubblewrap
+from devfix.replay.options import ReplayOptions
+from devfix.replay.replaying import replay_on
+from devfix.replay.results import ReplayResult
+from devfix.replay.verdict_kinds import Kind
+
+Drive = Callable[..., ReplayResult]
+
+
+@pytest.fixture
+def drive(tree: Path, simulation: Simulated) -> Drive:
+    """Replay a library file whose text has `old` before and `new` after; extra arguments are `ReplayOptions`."""
+
+    def run(
+        text: str, old: str, new: str, backend: Backend = simulation, name: str = "ops.py", **options: Any
+    ) -> ReplayResult:
+        path = tree / "pack" / name
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(text)
+        assert old in text
+        change = Change(path, text.encode(), text.replace(old, new).encode())
+        return replay_on(backend, [change], ReplayOptions(**{"timeout": 90, "lanes": 1, **options}))[0]
+
+    return run
+
+
+def step(result: ReplayResult) -> str | None:
+    assert result.verdict.kind is Kind.INCONCLUSIVE
+    assert result.harness is not None
+    return result.harness.step
+
+
+POSITIONS = """
+import torch
+
+
+def positions(x, scale=1.0):
+    b, n, c = x.shape
+    where = torch.arange(n)
+    return x + scale * where.view(1, n, 1)
+"""
+ON_X = ("torch.arange(n)", "torch.arange(n, device=x.device)")
+
+
+def test_a_function_is_driven_with_a_tensor_of_the_rank_that_it_wants(drive: Drive) -> None:
+    result = drive(POSITIONS, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "RuntimeError at pack/ops.py:8 is gone" in result.verdict.reason
+    assert result.harness is not None
+    assert result.harness.function == "positions"
+    assert "positions(x=torch.rand(2, 8, 16, device=device))" in (result.harness.text or "")
+
+
+def test_a_module_is_made_and_moved_and_called(drive: Drive) -> None:
+    text = """
+import torch
+from torch import nn
+
+
+class Head(nn.Module):
+    def __init__(self, width, classes):
+        super().__init__()
+        self.first = nn.Linear(24, width)
+        self.last = nn.Linear(width, classes)
+
+    def forward(self, features):
+        bias = torch.zeros(1)
+        bias = torch.ones(features.shape[0], 1)
+        return self.last(self.first(features)) + bias
+"""
+    result = drive(text, "torch.ones(features.shape[0], 1)", "features.new_ones(features.shape[0], 1)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert ".to(device)" in (result.harness.text or "")
+    assert "24, device=device" in (result.harness.text or "")
+
+
+def test_a_tensor_that_a_constructor_keeps_is_found_by_calling_the_module(drive: Drive) -> None:
+    text = """
+import torch
+from torch import nn
+
+
+class Scaled(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.scale = torch.ones(dim)
+
+    def forward(self, x):
+        return x * self.scale
+"""
+    result = drive(text, "self.scale = torch.ones(dim)", 'self.register_buffer("scale", torch.ones(dim))')
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_whole_numbers_are_found_by_the_error(drive: Drive) -> None:
+    text = """
+import torch
+from torch import nn
+
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(5, 8)
+
+    def forward(self, thing):
+        found = self.table(thing)
+        return found + torch.ones(found.shape[-1])
+"""
+    result = drive(text, "torch.ones(found.shape[-1])", "torch.ones(found.shape[-1], device=found.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_code_that_asks_for_an_accelerator_shows_its_bug_where_there_is_none(drive: Drive) -> None:
+    text = "import torch\n\n\ndef counts(x):\n    return x + torch.arange(x.shape[-1]).cuda()\n"
+    result = drive(text, ".cuda()", ".to(x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "without an accelerator" in result.verdict.reason
+
+
+def test_a_patch_that_changes_nothing_that_is_seen_is_harmless(drive: Drive) -> None:
+    text = "import torch\n\n\ndef same(x):\n    return x.new_ones(x.shape) + x\n"
+    result = drive(text, "x.new_ones(x.shape)", "torch.ones_like(x)")
+    assert result.verdict.kind is Kind.HARMLESS, result.verdict.reason
+
+
+def test_a_settings_object_gets_what_is_asked_of_it(drive: Drive) -> None:
+    text = """
+import torch
+
+KINDS = {"sine": torch.sin, "line": torch.abs}
+
+
+class Base:
+    def __init__(self, args):
+        self.args = args
+        self.shape = KINDS[self.args.kind]
+
+
+class Made(Base):
+    def __init__(self, args):
+        super().__init__(args)
+
+    def apply(self, x):
+        return self.shape(x) + torch.ones(x.shape)
+"""
+    result = drive(text, "torch.ones(x.shape)", "torch.ones(x.shape, device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_a_training_loop_gets_a_model_and_batches_on_the_host(drive: Drive) -> None:
+    text = """
+import torch
+
+
+def train(model, loader, optimizer, criterion, device):
+    model.train()
+    for inputs, labels in loader:
+        inputs = inputs.to(device)
+        loss = criterion(model(inputs), labels)
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+"""
+    old, new = "criterion(model(inputs), labels)", "criterion(model(inputs), labels.to(device))"
+    result = drive(text, old, new)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_an_error_in_what_the_line_of_the_bug_calls_is_that_bug(drive: Drive) -> None:
+    text = """
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.layer = nn.Conv2d(channels, 4, 3)
+
+    def forward(self, x):
+        return self.layer(x)
+
+    def try_out(self):
+        x = torch.rand(1, 3, 8, 8)
+        return self(x).shape
+"""
+    result = drive(text, "torch.rand(1, 3, 8, 8)", "torch.rand(1, 3, 8, 8, device=self.layer.weight.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "at pack/ops.py:12 is gone" in result.verdict.reason
+
+
+def test_what_the_arguments_cannot_do_after_the_bug_is_not_the_patch(drive: Drive) -> None:
+    text = POSITIONS.replace("return x + scale", "y = x + scale") + "    return open('/nowhere/at/all'), y\n"
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "the driver then ends with FileNotFoundError at pack/ops.py:9, as on the CPU" in result.verdict.reason
+
+
+def test_a_script_whose_packages_are_not_there_is_run_with_stand_ins(drive: Drive) -> None:
+    text = """
+import torch
+import absent_package
+
+absent_package.begin()
+x = torch.ones(3).cuda()
+print(x + torch.arange(3))
+"""
+    result = drive(text, "torch.arange(3)", "torch.arange(3, device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert result.harness.absent == ("absent_package",)
+
+
+def test_lines_that_work_on_stand_ins_show_nothing(drive: Drive) -> None:
+    text = "import absent_package\n\n\ndef run(x):\n    net = absent_package.Net()\n    return net.cuda() and x\n"
+    result = drive(text, "net.cuda()", 'net.to("cuda")')
+    assert result.verdict.kind is Kind.INCONCLUSIVE
+    assert "stand-ins" in result.verdict.reason
+
+
+def test_a_name_that_only_the_script_binds_is_given(drive: Drive) -> None:
+    text = POSITIONS.replace("(n)", "(n).to(args.device)") + "\n\nif __name__ == '__main__':\n    args = parse()\n"
+    result = drive(text, ".to(args.device)", ".to(args.device).to(x.device)")
+    assert result.verdict.kind is Kind.HARMLESS, result.verdict.reason
+    assert result.harness is not None
+    assert "positions.__module__].args = SimpleNamespace(device=device)" in (result.harness.text or "")
+
+
+def test_a_model_that_is_given_gets_the_parts_that_are_asked_of_it(drive: Drive) -> None:
+    text = (
+        "import torch\n\n\ndef score(model, x):\n    model.eval()\n    return model.encoder(x) + torch.ones(x.shape)\n"
+    )
+    result = drive(text, "torch.ones(x.shape)", "torch.ones(x.shape, device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "encoder=Model('same')" in (result.harness.text if result.harness and result.harness.text else "")
+
+
+def test_code_that_asks_for_an_accelerator_may_fail_later_for_its_arguments(drive: Drive) -> None:
+    text = "import torch\n\n\ndef counts(x):\n    y = x.cuda()\n    return open('/nowhere/at/all'), y\n"
+    result = drive(text, "x.cuda()", "x + 0")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "without an accelerator" in result.verdict.reason
+    assert "as on an accelerator" in result.verdict.reason
+
+
+def test_a_checkpoint_of_a_gpu_is_made_where_one_is_loaded(drive: Drive) -> None:
+    text = """
+import torch
+
+
+def restored(net: torch.nn.Module, path):
+    net.load_state_dict(torch.load(path))
+    return net
+"""
+    result = drive(text, "torch.load(path)", 'torch.load(path, map_location="cpu")')
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "without an accelerator RuntimeError at pack/ops.py:6 is gone" in result.verdict.reason
+
+
+def test_a_file_whose_name_is_no_module_is_imported(drive: Drive, tree: Path) -> None:
+    (tree / "pack").mkdir()
+    result = drive(POSITIONS, *ON_X, name="01 ops.py")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_parameters_that_a_decorator_hides_are_read_in_the_text(drive: Drive) -> None:
+    hiding = "def hiding(f):\n    def inner(*args, **kwargs):\n        return f(*args, **kwargs)\n    return inner\n"
+    text = POSITIONS.replace("def positions", f"{hiding}\n\n@hiding\ndef positions")
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_a_test_case_is_set_up(drive: Drive) -> None:
+    text = """
+import unittest
+
+import torch
+from torch import nn
+
+
+class TestNet(unittest.TestCase):
+    def setUp(self):
+        self.net = nn.Linear(4, 2).to("cuda")
+
+    def test_shape(self):
+        self.assertEqual(self.net(torch.rand(3, 4)).shape, (3, 2))
+"""
+    result = drive(text, "torch.rand(3, 4)", 'torch.rand(3, 4, device="cuda")')
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_packages_that_are_not_there_get_stand_ins(drive: Drive) -> None:
+    text = f"import absent_package.layers as layers\nfrom absent_other import thing\n{POSITIONS}"
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert sorted(result.harness.absent) == ["absent_other", "absent_package"]
+
+
+def test_a_package_that_may_be_absent_is_left_absent(drive: Drive) -> None:
+    text = f"try:\n    import absent_package\nexcept ImportError:\n    absent_package = None\n{POSITIONS}"
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert not result.harness.absent
+
+
+def test_a_device_error_elsewhere_confirms_nothing(drive: Drive) -> None:
+    text = """
+import torch
+
+
+def helper(x):
+    return x + torch.ones(x.shape)
+
+
+def asked(x):
+    kept = torch.zeros(3)
+    return helper(x)
+"""
+    result = drive(text, "torch.zeros(3)", "torch.zeros(3, device=x.device)")
+    assert step(result) == "call"
+    assert "pack/ops.py:6" in result.verdict.reason
+
+
+def test_what_cannot_be_imported_stops_there(drive: Drive) -> None:
+    result = drive(f"raise ValueError('not now')\n{POSITIONS}", *ON_X)
+    assert step(result) == "import"
+    assert "ValueError at pack/ops.py:1: not now" in result.verdict.reason
+
+
+def test_a_module_of_the_project_that_is_missing_gets_no_stand_in(drive: Drive) -> None:
+    result = drive(f"from pack.generated import table\n{POSITIONS}", *ON_X)
+    assert step(result) == "import"
+
+
+def test_arguments_that_are_not_found_stop_at_the_call(drive: Drive) -> None:
+    guard = "    if x.shape != (3, 5, 7, 11, 13, 17):\n        raise ValueError\n"
+    text = POSITIONS.replace("    b, n, c", f"{guard}    b, n, c")
+    result = drive(text, *ON_X)
+    assert step(result) == "call"
+
+
+def test_lines_that_nothing_leads_to_are_not_judged(drive: Drive) -> None:
+    text = "def never(x):\n    if x.dtype.is_complex:\n        return x + 1\n    return x\n"
+    result = drive(text, "x + 1", "1 + x")
+    assert step(result) == "reach the patched lines"
+
+
+def test_statements_outside_of_functions_are_not_driven(drive: Drive) -> None:
+    result = drive("import torch\n\nTABLE = torch.ones(3)\n", "torch.ones(3)", 'torch.ones(3, device="cpu")')
+    assert step(result) == "target"
+
+
+def test_an_object_that_cannot_be_made_stops_there(drive: Drive) -> None:
+    text = """
+import torch
+
+
+class Reader:
+    def __init__(self, where):
+        self.lines = open("/nowhere/at/all").read()
+
+    def read(self, x):
+        return x + torch.ones(x.shape)
+"""
+    result = drive(text, "torch.ones(x.shape)", "torch.ones_like(x)")
+    assert step(result) == "make the object"
+
+
+def test_an_unbound_name_refutes(drive: Drive) -> None:
+    text = "import torch\n\n\ndef same(x):\n    return x.new_ones(x.shape) + x\n"
+    result = drive(text, "x.new_ones(x.shape)", "x.new_ones(x.shape, device=device)")
+    assert result.verdict.kind is Kind.REFUTED
+    assert "NameError at pack/ops.py:5" in result.verdict.reason
+    assert result.holds == result.path.read_bytes()
+
+
+def test_arguments_that_the_patch_cannot_take_do_not_refute(drive: Drive) -> None:
+    text = "import torch\n\n\ndef same(x):\n    return x.new_ones(x.shape) + x\n"
+    result = drive(text, "x.new_ones(x.shape)", "x.new_ones(x.shape, device=x.no_such_attribute)")
+    assert step(result) == "call"
+
+
+def test_nothing_is_driven_where_it_is_not_wanted_or_nothing_can_show(drive: Drive) -> None:
+    result = drive(POSITIONS, *ON_X, harness=False)
+    assert (result.verdict.kind, result.harness) == (Kind.INCONCLUSIVE, None)
+    result = drive(POSITIONS, *ON_X, backend=PlainCpu())
+    assert (result.verdict.kind, result.harness) == (Kind.INCONCLUSIVE, None)
+
+
+def test_a_driver_leaves_nothing_behind_and_the_tree_alone(
+    drive: Drive, tree: Path, copies: Callable[[], list[Path]]
+) -> None:
+    text = f"open('made.txt', 'w').write('x')\n{POSITIONS}"
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert not copies()
+    assert sorted(path.name for path in tree.rglob("*")) == ["__init__.py", "ops.py", "pack", "pyproject.toml"]
+
+
+def test_a_driver_runs_in_the_sandbox(drive: Drive, bubblewrap: Bubblewrap, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    guarded = f"try:\n    open({str(outside)!r}, 'w')\nexcept OSError:\n    pass\n"
+    result = drive(f"{guarded}{POSITIONS}", *ON_X, confinement=bubblewrap)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert not outside.exists()
+
+
+def test_a_driver_that_is_kept_can_be_read(drive: Drive) -> None:
+    result = drive(POSITIONS, *ON_X, keep=True)
+    assert result.harness is not None
+    assert result.harness.kept is not None
+    assert result.harness.kept.read_text() == result.harness.text
