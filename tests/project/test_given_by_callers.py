@@ -67,6 +67,23 @@ def test_a_loader() -> None:
     assert "y = y.to(gpu)" in patched(texts, "steps.py")
 
 
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("import steps", "steps.{}"),
+        ("from steps import fit as train", "train(kiwi=DataLoader(rows), plum=plum, fig=fig, gpu=gpu)"),
+        ("from functools import partial", "run = partial(fit, DataLoader(rows))\n    run(plum, fig, gpu)"),
+        ("from functools import partial", "run = partial(fit, plum=plum, kiwi=DataLoader(rows))\n    run(fig, gpu)"),
+        ("def main(kiwi):\n        fit(kiwi, plum, fig, gpu)", "main(DataLoader(rows))"),
+        ("feeds = {}", "feeds['a'] = 1\n    kiwi = DataLoader(rows)\n    kiwi.dataset\n    fit(kiwi, plum, fig, gpu)"),
+    ],
+)
+def test_a_loader_in_other_words(imports: str, call: str) -> None:
+    texts = project(LOADER)
+    script = f"{HEAD}\n    {imports}\n    {call.replace('{}', LOADER)}\n"
+    assert found({**texts, "main.py": script}, "steps.py") == ["DVF101:23"]
+
+
 OTHER = """
     from steps import fit
     fit({given}, plum, fig, gpu)
