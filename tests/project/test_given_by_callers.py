@@ -238,3 +238,34 @@ def test_an_object_of_a_class_beside_the_function() -> None:
     assert found({**texts, "steps.py": STEPS + OBJECTS.format(move=".to(gpu)")}, "steps.py") == []
     other = "from steps import fit\nfrom elsewhere import Other\nfit(Other(), plum, gpu)\n"
     assert found({**texts, "other.py": other}, "steps.py") == []
+
+
+AVERAGE = """
+    def fit(kiwi, plum, fig, kept, flag):
+        for x, y in kiwi:
+            if flag:
+                x = x.cuda()
+            loss = plum(x).pow(2).mean()
+            for shadow, live in zip(kept, plum.parameters()):
+                shadow.mul_(0.9).add_(live.detach(), alpha=0.1)
+            loss.backward()
+            fig.step()
+"""
+KEPT = """
+    flag = torch.cuda.is_available()
+    plum = Net()
+    {before}
+    if flag:
+        plum.cuda()
+    {behind}
+    fit(DataLoader(rows), plum, fig, kept, flag)
+"""
+COPIES = "kept = [one.detach().clone() for one in plum.parameters()]"
+
+
+def test_a_list_of_what_another_file_meets_under_a_flag() -> None:
+    texts = project("pass", AVERAGE)
+    wrong = {**texts, "main.py": HEAD + KEPT.format(before=COPIES, behind="pass")}
+    assert 'if flag:\n    kept = [one.to("cuda") for one in kept]\n' in patched(wrong, "main.py")
+    right = {**texts, "main.py": HEAD + KEPT.format(before="pass", behind=COPIES)}
+    assert patched(right, "main.py").count("kept = ") == 1
