@@ -124,7 +124,7 @@ class Program:
         for unit in self.project.importing(self.unit):
             for call in calls_of(unit, self.project):
                 found = self.project.lookup(unit, call.callee)
-                if found is not None and found.unit is self.unit:
+                if found is not None and found.unit.path == self.unit.path:  # which may have another text by now
                     yield found.name, call
 
     def _speaking_of(self, name: str) -> Iterator[tuple[Hashable, ast.Module]]:
@@ -155,7 +155,8 @@ class Program:
         found = self.project.lookup(home, dotted)
         if found is None:
             return None
-        return found.unit, found.unit.source.tree, found.name
+        unit = self.unit if found.unit.path == self.unit.path else found.unit
+        return unit, unit.source.tree, found.name
 
     def forget(self) -> None:
         """Let go of the placement analysis: its values hold one another."""
@@ -171,6 +172,13 @@ class Program:
         if self.project is None:
             return []
         return [self.beside(unit) for unit in self.project.importing(self.unit)]
+
+    def rewritten(self, data: bytes) -> "Program":
+        """The same file with another text, among the same others, while this one is analysed."""
+        other = Program(Source(self.source.path, data), self.project, target=self.target)
+        if self.project is not None:
+            other.unit = self.project.variant(other.source)
+        return other
 
     def beside(self, unit: Unit) -> "Program":
         """Another file of the project, read on its own: what it imports and who imports it is not asked."""

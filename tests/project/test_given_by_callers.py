@@ -269,3 +269,10 @@ def test_a_list_of_what_another_file_meets_under_a_flag() -> None:
     assert 'if flag:\n    kept = [one.to("cuda") for one in kept]\n' in patched(wrong, "main.py")
     right = {**texts, "main.py": HEAD + KEPT.format(before="pass", behind=COPIES)}
     assert patched(right, "main.py").count("kept = ") == 1
+
+
+def test_a_fix_in_the_same_file_hides_nothing_that_callers_say() -> None:
+    lines = ("x = x.to(gpu)", "z = torch.ones(2, 4)", "z.to(gpu)", "x = x + z")
+    texts = project(LOADER, moves="\n            ".join(lines))
+    assert sorted(found(texts, "steps.py")) == ["DVF101:23", "DVF103:26"]
+    assert "y = y.to(gpu)" in patched(texts, "steps.py")
