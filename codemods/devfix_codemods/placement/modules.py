@@ -6,6 +6,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement import looked_up
 from devfix_codemods.placement.arguments import has_device, keyword
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
@@ -84,6 +85,10 @@ class Modules:
     def of_unread(self, node: Node) -> None:
         """An object of a class that is not read."""
         self._made(node, self._sort_of(node))
+
+    def of_looked_up(self, node: Node) -> None:
+        """`models.__dict__[name]()`"""
+        self._made(node, "used-as-module" if looked_up.makes_module(self._kinds, node) else "built-by-unknown")
 
     def of_maker(self, node: Node) -> None:
         """`Model.from_pretrained(path)`"""
