@@ -4,6 +4,7 @@ Only of functions that do with a parameter what depends on its sort: they go thr
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name
@@ -16,6 +17,9 @@ from devfix_codemods.placement.origins import Origins
 Given = Mapping[Node, list[Node]]
 """By parameter: what is given, in the files that give it."""
 
+MOST_CALLS = 40
+"""What is called more often serves too many ends for all of them to agree."""
+
 
 def given_by_callers(module: Module, imported: ImportedDefinitions) -> Given:
     """What the files that import this one give the parameters of its functions."""
@@ -26,7 +30,8 @@ def given_by_callers(module: Module, imported: ImportedDefinitions) -> Given:
     for function in named:
         if uses is None or not uses.any_asks(function):
             continue
-        for call in callers.calls_of(function):
+        calls = list(islice(callers.calls_of(function), MOST_CALLS + 1))
+        for call in calls if len(calls) <= MOST_CALLS else ():
             for argument, parameter in bound(call, function, _first(call)):
                 made = [one for one in callers.origins.made(argument) if not is_none(one)]
                 found.setdefault(parameter, []).extend(made)
