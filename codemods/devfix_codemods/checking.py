@@ -12,6 +12,7 @@ from devfix_codemods.edits.required_torch import release_needed
 from devfix_codemods.findings import Finding, Safety
 from devfix_codemods.fixing import without_conflicts
 from devfix_codemods.outcomes import Failed, Options
+from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.precision.own import is_replaced
 from devfix_codemods.preferences import Prefer
 from devfix_codemods.program import Program
@@ -53,7 +54,7 @@ def found_by(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], op
     placed = [one for one in _placed(program, owners) if not _is_vain(program.source, one)]
     respelling = {rule.code for rule in rules if rule.respells}
     solving = [one for one in findings.shown if one.code not in respelling]
-    for finding in _outliving(program, _told_once(findings, placed, options), solving):
+    for finding in _outliving(program.source, _told_once(findings, placed, options), solving):
         if options.shows(finding):
             findings.shown.append(_applicable(program, finding))
         else:
@@ -82,17 +83,17 @@ def _told_once(findings: Found, placed: Iterable[Finding], options: Options) -> 
     return left
 
 
-def _outliving(program: Program, placed: list[Finding], told: Iterable[Finding]) -> list[Finding]:
+def _outliving(source: Source, placed: list[Finding], told: Iterable[Finding]) -> list[Finding]:
     """The findings of `placed` that are there still after the fixes of those `told`: one cause is one finding."""
     fixed = [one for one in told if one.fix is not None and one.fix.edits]
     if not placed or not fixed:
         return placed
     try:
-        data, _ = without_conflicts(program.source, fixed)
-        after = program.rewritten(data)
-        left = births_in_conflict(after.placement)
+        data, _ = without_conflicts(source, fixed)
+        after = Analysis(Source(source.path, data).tree)
     except (EditError, SourceError):
         return placed
+    left = births_in_conflict(after)
     after.forget()
     return [one for one in placed if birth_of(one) in left]
 

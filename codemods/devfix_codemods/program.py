@@ -173,13 +173,6 @@ class Program:
             return []
         return [self.beside(unit) for unit in self.project.importing(self.unit)]
 
-    def rewritten(self, data: bytes) -> "Program":
-        """The same file with another text, among the same others, while this one is analysed."""
-        other = Program(Source(self.source.path, data), self.project, target=self.target)
-        if self.project is not None:
-            other.unit = self.project.variant(other.source)
-        return other
-
     def beside(self, unit: Unit) -> "Program":
         """Another file of the project, read on its own: what it imports and who imports it is not asked."""
         if unit is self.unit:

@@ -76,12 +76,6 @@ class Project:
             self._older.append(unit)
         return unit
 
-    def variant(self, source: Source) -> Unit:
-        """The unit of another text of the file that is analysed; nothing is forgotten for it."""
-        unit = self._new(source)
-        self._older.append(unit)
-        return unit
-
     def unit(self, path: str) -> Unit | None:
         """A file of the project, parsed; None where it cannot be read or is no Python."""
         unit = self._units.pop(path) if path in self._units else self._parsed(path)
