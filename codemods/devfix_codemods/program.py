@@ -146,7 +146,7 @@ class Program:
         for unit in self.project.importing(self.unit, saying=name.encode()):
             for call in calls_of(unit, self.project):
                 found = self.project.lookup(unit, call.callee)
-                if found is not None and found.unit is self.unit:
+                if found is not None and found.unit.path == self.unit.path:  # which may have another text by now
                     yield found.name, call
 
     def _speaking_of(self, name: str) -> Iterator[tuple[Hashable, ast.Module]]:
@@ -177,7 +177,8 @@ class Program:
         found = self.project.lookup(home, dotted)
         if found is None:
             return None
-        return found.unit, found.unit.source.tree, found.name
+        unit = self.unit if found.unit.path == self.unit.path else found.unit
+        return unit, unit.source.tree, found.name
 
     def forget(self) -> None:
         """Let go of the placement analysis: its values hold one another."""

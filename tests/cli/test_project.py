@@ -125,6 +125,31 @@ def test_files_not_named_are_neither_reported_nor_edited(tree: Path, devfix: Dev
     assert (tree / "models.py").read_text() == NET + OTHER
 
 
+@pytest.mark.parametrize(
+    ("exported", "imported", "is_found"),
+    [
+        ("from .loop import train", "from pkg import train", True),
+        ("from pkg.loop import other, train", "from pkg import (\n    train,\n)", True),
+        ("from .loop import train", "import pkg\n\ntrain = pkg.train", False),  # one more name: not followed
+        ("from .other import train", "from pkg import train", False),
+    ],
+)
+def test_callers_by_way_of_a_package(tree: Path, devfix: Devfix, exported: str, imported: str, is_found: bool) -> None:
+    main = MAIN.replace("from loop import train", imported).replace("loader, ", "DataLoader(rows), ")
+    main = main.replace("import torch\n", "import torch\nfrom torch.utils.data import DataLoader\n", 1)
+    loop = LOOP.replace("model(x.to(device))", "model(x)").replace("(model, loader, device)", "(model, kiwi, device)")
+    loop = "import torch\n\n\n" + loop.replace("in loader", "in kiwi")
+    main = main.replace("nn.Linear(4, 2)", 'nn.Linear(4, 2).to("cuda")')
+    texts = {
+        "main.py": main,
+        "pkg/__init__.py": exported + "\n",
+        "pkg/loop.py": loop,
+        "pkg/other.py": "train = print\n",
+    }
+    write(tree, texts)
+    assert (("pkg/loop.py", "DVF101") in codes(devfix, "--unsafe", "pkg")) is is_found
+
+
 def test_a_package_below_src(tree: Path, devfix: Devfix) -> None:
     git(tree, "init", "-q")
     train = TRAIN.replace("from models", "from pkg.models")

@@ -67,6 +67,23 @@ def test_a_loader() -> None:
     assert "y = y.to(gpu)" in patched(texts, "steps.py")
 
 
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("import steps", "steps.{}"),
+        ("from steps import fit as train", "train(kiwi=DataLoader(rows), plum=plum, fig=fig, gpu=gpu)"),
+        ("from functools import partial", "run = partial(fit, DataLoader(rows))\n    run(plum, fig, gpu)"),
+        ("from functools import partial", "run = partial(fit, plum=plum, kiwi=DataLoader(rows))\n    run(fig, gpu)"),
+        ("def main(kiwi):\n        fit(kiwi, plum, fig, gpu)", "main(DataLoader(rows))"),
+        ("feeds = {}", "feeds['a'] = 1\n    kiwi = DataLoader(rows)\n    kiwi.dataset\n    fit(kiwi, plum, fig, gpu)"),
+    ],
+)
+def test_a_loader_in_other_words(imports: str, call: str) -> None:
+    texts = project(LOADER)
+    script = f"{HEAD}\n    {imports}\n    {call.replace('{}', LOADER)}\n"
+    assert found({**texts, "main.py": script}, "steps.py") == ["DVF101:23"]
+
+
 OTHER = """
     from steps import fit
     fit({given}, plum, fig, gpu)
@@ -221,3 +238,43 @@ def test_an_object_of_a_class_beside_the_function() -> None:
     assert found({**texts, "steps.py": STEPS + OBJECTS.format(move=".to(gpu)")}, "steps.py") == []
     other = "from steps import fit\nfrom elsewhere import Other\nfit(Other(), plum, gpu)\n"
     assert found({**texts, "other.py": other}, "steps.py") == []
+
+
+AVERAGE = """
+    def fit(kiwi, plum, fig, kept, flag):
+        for x, y in kiwi:
+            if flag:
+                x = x.cuda()
+            loss = plum(x).pow(2).mean()
+            for shadow, live in zip(kept, plum.parameters()):
+                shadow.mul_(0.9).add_(live.detach(), alpha=0.1)
+            loss.backward()
+            fig.step()
+"""
+KEPT = """
+    flag = torch.cuda.is_available()
+    plum = Net()
+    {before}
+    if flag:
+        plum.cuda()
+    {behind}
+    fit(DataLoader(rows), plum, fig, kept, flag)
+"""
+COPIES = "kept = [one.detach().clone() for one in plum.parameters()]"
+
+
+def test_a_list_of_what_another_file_meets_under_a_flag() -> None:
+    texts = project("pass", AVERAGE)
+    wrong = {**texts, "main.py": HEAD + KEPT.format(before=COPIES, behind="pass")}
+    assert 'if flag:\n    kept = [one.to("cuda") for one in kept]\n' in patched(wrong, "main.py")
+    right = {**texts, "main.py": HEAD + KEPT.format(before="pass", behind=COPIES)}
+    assert patched(right, "main.py").count("kept = ") == 1
+
+
+def test_what_callers_say_outlives_another_fix_of_the_same_file() -> None:
+    """The text that the first fix has made is still the file that the callers mean."""
+    lines = ("x = x.to(gpu)", "z = torch.ones(2, 4)", "z.to(gpu)", "x = x + z")
+    texts = project(LOADER, moves="\n            ".join(lines))
+    written = patched(texts, "steps.py")
+    assert "z = z.to(gpu)" in written
+    assert "y = y.to(gpu)" in written

@@ -60,6 +60,12 @@ DATA = """
             net.cuda()
         return net
 
+    def network_dressed(size):
+        gpu = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = Net().to(gpu)
+        net.apply(print)
+        return net
+
     def network_there(gpu):
         net = Net()
         net.to(gpu)
@@ -128,7 +134,7 @@ def test_silent(texts: Mapping[str, str]) -> None:
 MODEL = """
     import torch
     from torch import nn
-    from data import network, network_perhaps_there, network_there, sized
+    from data import network, network_dressed, network_perhaps_there, network_there, sized
 
     gpu = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     plum = {made}
@@ -145,7 +151,9 @@ def test_a_model_that_another_file_makes(made: str) -> None:
     assert f"plum = {made}.to(gpu)" in patched(texts)
 
 
-@pytest.mark.parametrize("made", ["network().to(gpu)", "network_there(gpu)", "network_perhaps_there(2, True)"])
+@pytest.mark.parametrize(
+    "made", ["network().to(gpu)", "network_there(gpu)", "network_dressed(2)", "network_perhaps_there(2, True)"]
+)
 def test_silent_of_a_model_that_may_be_there(made: str) -> None:
     texts = {"data.py": DATA, "models.py": NET, "train.py": MODEL.format(made=made)}
     assert found(texts) == []

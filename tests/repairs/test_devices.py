@@ -366,7 +366,7 @@ SOLVER = """
     [
         ("nn.Module", "", True),
         ("Solver", "self.train()\n            ", True),
-        ("Solver", "self.head = nn.Linear(3, 3)\n            ", True),
+        ("Solver", "self.head = nn.Linear(3, 3)\n            ", False),
         ("Solver", "", False),
         ("Solver", "self.head = make(3)\n            ", False),
         ("Solver", "self.forward(n)\n            ", False),

@@ -157,3 +157,26 @@ RESTORED = """
 def test_a_device_is_bound_on_every_path_to_the_move(repairs, given: str, test: str, behind: str, moved: bool) -> None:
     added = repairs.added(RESTORED.format(given=given, test=test, behind=behind))
     assert any(".to(device)" in line for line in added) is moved
+
+
+MOVED_BEHIND = """
+    import os
+    def main(path, img):
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = nn.Linear(3, 3)
+        {test}
+        net.to(device)
+        print(net(img.to(device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "is_missed"),
+    [
+        ("assert os.path.exists(path), path", False),
+        ("if not os.path.exists(path): raise OSError(path)", False),
+        ("if not os.path.exists(path): return net", True),
+    ],
+)
+def test_a_move_behind_an_assertion_is_never_missed(repairs, test: str, is_missed: bool) -> None:
+    assert bool(repairs.findings(MOVED_BEHIND.format(test=test))) is is_missed

@@ -120,13 +120,17 @@ def test_no_parameters_to_follow(rule, given: dict[str, str]) -> None:
         {},
         {"kept": "self.layers = make(size)"},
         {"kept": "self.layers = [make(one) for one in range(size)]"},
-        {"base": "Base"},
     ],
 )
 def test_parameters_to_follow(rule, given: dict[str, str]) -> None:
     program = LATER.format(**(PLAIN | given))
     after = rule.unchanged_unless_unsafe(program)
     assert "torch.randn(self.size).to(next(self.parameters()).device)" in after
+
+
+def test_a_layer_to_follow_where_the_base_may_be_no_module(rule) -> None:
+    after = rule.unchanged_unless_unsafe(LATER.format(**(PLAIN | {"base": "Base"})))
+    assert "torch.randn(self.size).to(next(self.layer.parameters()).device)" in after
 
 
 COUNTED = """

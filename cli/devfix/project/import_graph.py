@@ -123,16 +123,41 @@ class Neighbours:
         self._found: dict[str, _Imports] = {}
         self._signatures: dict[str, bytes] = {}
         self._tops: dict[str, str] = {}
+        self._named: dict[str, dict[str, list[str]]] = {}
 
     def place(self, path: str, run: int, room: int) -> Place:
         """Where a file stands."""
         return Place(run, self._top(os.path.dirname(path)), path, self.importers(path), room)
 
     def importers(self, path: str) -> tuple[str, ...]:
-        """The files that import `path` and tell most about how it is called."""
+        """The files that import `path`, also by way of its package, and tell most about how it is called."""
         told = {one: said for one, said in self._index.get(_stem(path), {}).items() if self._tells(one, path)}
-        order = sorted(told, key=lambda one: (self.stamps[one].rank, one))
-        return tuple(islice((one for one in order if self._means(one, told[one], path)), MOST_IMPORTERS))
+        handed = {one for one in self._handed_on(path) if self._tells(one, path)} - told.keys()
+        order = sorted((*told, *handed), key=lambda one: (self.stamps[one].rank, one))
+        known = (one for one in order if one in handed or self._means(one, told[one], path))
+        return tuple(islice(known, MOST_IMPORTERS))
+
+    def _handed_on(self, path: str) -> Iterator[str]:
+        """The files that import from the package of `path` what this hands on from there."""
+        package = os.path.join(os.path.dirname(path), "__init__.py")
+        said = self._index.get(_stem(path), {}).get(package, ()) if package != path else ()
+        imports = self._imports(package) if said else {}
+        stem = _stem(path)
+        names = {one.rpartition(".")[2] for one in said if imports[one] == path} - {stem}
+        asking = self._importing_from(package) if names else {}
+        for name in sorted(names):
+            yield from asking.get(name, ())
+
+    def _importing_from(self, package: str) -> Mapping[str, list[str]]:
+        """The files that import a name from a package, by that."""
+        found = self._named.get(package)
+        if found is None:
+            found = self._named[package] = {}
+            for other, said in self._index.get(_stem(package), {}).items():
+                for dotted in said:
+                    if other != package and self._imports(other)[dotted] == package:
+                        found.setdefault(dotted.rpartition(".")[2], []).append(other)
+        return found
 
     def _tells(self, importer: str, path: str) -> bool:
         return importer != path and self.stamps[importer].rank <= _TELLING

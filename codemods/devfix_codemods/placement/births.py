@@ -29,6 +29,7 @@ from devfix_codemods.placement.integer_products import kept_on_host, whole_produ
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.late_parts import Attachment, attached
 from devfix_codemods.placement.loaders import Loaders
+from devfix_codemods.placement.looked_up import is_looked_up
 from devfix_codemods.placement.loss_sums import loss_sums
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
@@ -212,11 +213,18 @@ class Births:
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
         elif callee.op is Op.CLASS and isinstance(callee.extra, Class):
             self._modules.of_class(node, callee.extra)
-        elif callee.op in {Op.GLOBAL, Op.PHI, Op.PARAM} or (callee.op is Op.ATTR and node not in self.calls):
+        else:
+            self._unread(node, callee)
+
+    def _unread(self, node: Node, callee: Node) -> None:
+        """A call of what no import names."""
+        if callee.op in {Op.GLOBAL, Op.PHI, Op.PARAM} or (callee.op is Op.ATTR and node not in self.calls):
             if (callee.op is Op.PARAM or sounds_like_class(callee)) and self.kinds.is_module(node):
                 self._modules.of_unread(node)
             elif callee.op is Op.ATTR:
                 self._method(node, callee.args[0], str(callee.extra))
+        elif is_looked_up(callee) and self.kinds.is_module(node):
+            self._modules.of_looked_up(node)
 
     def _api(self, node: Node, qualified: str) -> None:
         row = effect(qualified)

@@ -4,17 +4,21 @@ Only of functions that do with a parameter what depends on its sort: they go thr
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.asking import Uses
-from devfix_codemods.placement.calls import bound, method
+from devfix_codemods.placement.calls import bound, function_of, method
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.origins import Origins
 
 Given = Mapping[Node, list[Node]]
 """By parameter: what is given, in the files that give it."""
+
+MOST_CALLS = 40
+"""What is called more often serves too many ends for all of them to agree."""
 
 
 def given_by_callers(module: Module, imported: ImportedDefinitions) -> Given:
@@ -26,8 +30,9 @@ def given_by_callers(module: Module, imported: ImportedDefinitions) -> Given:
     for function in named:
         if uses is None or not uses.any_asks(function):
             continue
-        for call in callers.calls_of(function):
-            for argument, parameter in bound(call, function):
+        calls = list(islice(callers.calls_of(function), MOST_CALLS + 1))
+        for call in calls if len(calls) <= MOST_CALLS else ():
+            for argument, parameter in bound(call, function, _first(call)):
                 made = [one for one in callers.origins.made(argument) if not is_none(one)]
                 found.setdefault(parameter, []).extend(made)
     return found
@@ -50,12 +55,18 @@ def _called(function: Function) -> str:
     return owner.name if owner is not None and function.name == "__init__" else function.name
 
 
+def _first(call: Node) -> int:
+    """Which argument of a call is the first that the function gets: the second of `partial(fit, net)`."""
+    return 2 if len(call.args) > 2 and name(call.args[0]) == "functools.partial" else 1
+
+
 class _Callers:
     """The calls in the files that import one."""
 
     def __init__(self, imported: ImportedDefinitions) -> None:
         self._imported = imported
-        self.origins = Origins({}, imported)
+        self._given: dict[Node, list[Node]] = {}
+        self.origins = Origins(self._given, imported)
         self._named: dict[Module, dict[str, list[Node]]] = {}
 
     def calls_of(self, function: Function) -> Iterator[Node]:
@@ -70,12 +81,16 @@ class _Callers:
         if found is None:
             found = self._named[other] = {}
             for call in other.of(Op.CALL):
-                text = name(call.args[0]) or str(call.args[0].extra)
+                callee = call.args[_first(call) - 1]
+                text = name(callee) or str(callee.extra)
                 found.setdefault(text.rpartition(".")[2], []).append(call)
+                called = function_of(callee)
+                for argument, parameter in bound(call, called, _first(call)) if called is not None else ():
+                    self._given.setdefault(parameter, []).append(argument)
         return found
 
     def _runs(self, call: Node, function: Function) -> bool:
-        callee = call.args[0]
+        callee = call.args[_first(call) - 1]
         found = self._imported.definition(callee)
         if isinstance(found, Class):
             return method(found, "__init__") is function

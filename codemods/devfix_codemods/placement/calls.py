@@ -138,14 +138,14 @@ def goes_through(parameter: Node) -> bool:
     return bool(uses) and all(one.op is Op.ITER or calls_builtin(one, *_GOING_THROUGH) for one in uses)
 
 
-def bound(call: Node, called: Function) -> list[tuple[Node, Node]]:
-    """Which argument of a call is which parameter, as far as no star hides it."""
+def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node]]:
+    """Which argument of a call is which parameter, as far as no star hides it; `first` is that of the first one."""
     parameters = list(called.parameters.items())
     if called.self_node is not None:
         parameters = parameters[1:]
     found: list[tuple[Node, Node]] = []
     position = 0
-    for argument, word in zip(call.args[1:], call.extras):
+    for argument, word in zip(call.args[first:], call.extras[first - 1 :]):
         if word is None:
             if position < len(parameters) and not str(parameters[position][1].extra).startswith("*"):
                 found.append((argument, parameters[position][1]))

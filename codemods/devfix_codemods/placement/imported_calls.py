@@ -1,6 +1,7 @@
 """Calls of what other files of the project define: whether those move what they get, or give tensors of the host."""
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import MOVES, Effect, Kind, canonical, effect, kind, method_effect
@@ -53,10 +54,21 @@ def makes_on_host(kinds: Kinds, call: Node) -> bool:
     made = kinds.abroad.get(call, ())
     if not isinstance(called, Function) or not made or any(map(sounds_like_device, called.parameters)):
         return False
-    moving = (one.args[0].extra for one in called.nodes if one.op is Op.CALL and one.args[0].op is Op.ATTR)
-    return not any(method_effect(str(one)) in MOVES for one in moving) and all(
+    return not any(_moving(called)) and all(
         one.op is Op.CALL and one.function is called and kinds.is_module(one) and not has_device(one) for one in made
     )
+
+
+def may_place(kinds: Kinds, call: Node) -> bool:
+    """Whether a function of another file moves something: it may be what it gives."""
+    called = kinds.imported.definition(call.args[0])
+    return isinstance(called, Function) and called.module is not call.function.module and any(_moving(called))
+
+
+def _moving(called: Function) -> Iterator[bool]:
+    for one in called.nodes:
+        if one.op is Op.CALL and one.args[0].op is Op.ATTR:
+            yield method_effect(str(one.args[0].extra)) in MOVES
 
 
 def _place_of_move(kinds: Kinds, call: Node, called: Function, value: Node) -> Place | None:

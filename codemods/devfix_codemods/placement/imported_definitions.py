@@ -47,6 +47,7 @@ class ImportedDefinitions:
         self._managed: dict[Class, bool] = {}
         self._homes: dict[Module, Home] = {}
         self._modules: dict[ast.Module, Module] = {}
+        self._places: dict[tuple[Home, str], tuple[Home, ast.Module, str] | None] = {}
         self.own_modules: list[Module] = []
         """The other files that were lowered for this analysis alone."""
 
@@ -101,7 +102,7 @@ class ImportedDefinitions:
             assert isinstance(node.extra, Class | Function)
             return node.extra
         found = name(node)
-        return self._imported(module, found) if found is not None and self._find is not None else None
+        return self._imported(module, found) if found is not None else None
 
     def class_of(self, node: Node) -> Class | None:
         """The class that a value is, as `definition`; what is not written as classes are is not looked for."""
@@ -120,10 +121,15 @@ class ImportedDefinitions:
             bases = map(self.definition, one.bases)
             pending += [base for base in bases if isinstance(base, Class) and base not in pending]
 
+    def is_bound(self, node: Node) -> bool:
+        """Whether a value is imported from a file of the project; nothing is lowered for that."""
+        found = name(node)
+        return found is not None and self._place(node.function.module, found) is not None
+
     def value(self, node: Node) -> Node | None:
         """What the top level of another file binds an imported name to, if it is no class and no function."""
         found = name(node)
-        made = self._bound(node.function.module, found) if found is not None and self._find is not None else None
+        made = self._bound(node.function.module, found) if found is not None else None
         return made if made is not None and made.op not in {Op.CLASS, Op.FUNCTION} else None
 
     def _imported(self, module: Module, dotted: str) -> Class | Function | None:
@@ -131,12 +137,21 @@ class ImportedDefinitions:
         return made.extra if made is not None and isinstance(made.extra, Class | Function) else None
 
     def _bound(self, module: Module, dotted: str) -> Node | None:
-        assert self._find is not None
-        found = self._find(self._homes.get(module, self._home), dotted)
+        found = self._place(module, dotted)
         if found is None:
             return None
         home, tree, last = found
         return self._lowered(home, tree).top.finals.get(last)
+
+    def _place(self, module: Module, dotted: str) -> tuple[Home, ast.Module, str] | None:
+        """The file whose top level binds a name that another one imports."""
+        if self._find is None:
+            return None
+        home = self._homes.get(module, self._home)
+        key = (home, dotted)
+        if key not in self._places:
+            self._places[key] = self._find(home, dotted)
+        return self._places[key]
 
     def _lowered(self, home: Home, tree: ast.Module) -> Module:
         found = self._modules.get(tree)

@@ -4,9 +4,9 @@ Only of values that are asked what sort of thing they are.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.asking import Uses
 from devfix_codemods.placement.calls import bound, method
@@ -28,7 +28,10 @@ class _Others:
     def __init__(self, module: Module, imported: ImportedDefinitions) -> None:
         self._module = module
         self._imported = imported
-        self._uses = Uses(module)
+
+    @cached_property
+    def _uses(self) -> Uses:
+        return Uses(self._module)
 
     def all(self) -> Made:
         for call in self._module.of(Op.CALL):
@@ -38,7 +41,8 @@ class _Others:
             elif isinstance(called, Class) and called.home.module is not self._module:
                 yield from self._kept(call, called)
         for node in (*self._module.of(Op.REF), *self._module.of(Op.ATTR)):
-            made = self._imported.value(node) if self._may_be_value(node) else None
+            asked = self._imported.is_bound(node) and self._uses.asks(node)
+            made = self._imported.value(node) if asked else None
             if made is not None:
                 yield node, Origins({}, self._imported).made(made)
 
@@ -80,10 +84,6 @@ class _Others:
             for store in function.stores
         )
 
-    def _may_be_value(self, node: Node) -> bool:
-        text = name(node)
-        return text is not None and not text.startswith(_ELSEWHERE) and self._uses.asks(node)
-
 
 def _stored(owner: Class, attribute: object) -> Iterator[Node]:
     for one in owner.lineage():
@@ -91,6 +91,3 @@ def _stored(owner: Class, attribute: object) -> Iterator[Node]:
             for store in function.stores:
                 if store.is_attribute and store.key == attribute and store.base is function.self_node:
                     yield store.value
-
-
-_ELSEWHERE = ("torch.", "numpy.", "builtins.")

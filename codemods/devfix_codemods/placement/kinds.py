@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_module_class, libraries
+from devfix_codemods.catalogue import Kind, canonical, is_module_class, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
@@ -146,8 +146,8 @@ class Kinds(Facts):
         return called and any(_is_unread(base) for each in lineage for base in each.bases)
 
     def has_parameters_method(self, one: Class) -> bool:
-        """Whether objects of a class surely have `parameters()`: by its bases, by what its methods ask of them, or as
-        it makes layers for itself. A base that is not read may be anything."""
+        """Whether objects of a class surely have `parameters()`: by its bases, or by what its methods ask of them. A
+        base that is not read may be anything, and layers are kept by what is no module, too."""
         methods = [method for each in one.lineage() for method in each.methods.values()]
         own = {text for each in one.lineage() for text in each.methods}
         asked = (
@@ -156,12 +156,7 @@ class Kinds(Facts):
             for node in method.nodes
             if node.op is Op.ATTR and node.args[0] is method.self_node and node.extra not in own
         )
-        layers = (store.value for method in methods for store in method.stores if store.base is method.self_node)
-        return (
-            self.derives_from_module(one)
-            or any(text in rows.MODULE_ONLY for text in asked)
-            or any(_is_layer(value) for value in layers)
-        )
+        return self.derives_from_module(one) or any(text in rows.MODULE_ONLY for text in asked)
 
     def derives_from_module(self, one: Class, seen: frozenset[Class] = frozenset()) -> bool:
         """Whether a class is one of modules by its bases, not only by its having a `forward`."""
@@ -303,11 +298,6 @@ def _acts_as_module(owner: Class) -> bool:
         and node.extra not in owner.methods
         for node in made.nodes
     )
-
-
-def _is_layer(value: Node) -> bool:
-    """`nn.Linear(3, 3)`"""
-    return value.op is Op.CALL and any(effect(canonical(one)) is Effect.MODULE for one in names(value.args[0]))
 
 
 def _is_unread(base: Node) -> bool:

@@ -6,10 +6,11 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement import looked_up
 from devfix_codemods.placement.arguments import has_device, keyword
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
-from devfix_codemods.placement.imported_calls import makes_on_host, place_given
+from devfix_codemods.placement.imported_calls import makes_on_host, may_place, place_given
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import sounds_like_options, sounds_like_runner
@@ -68,7 +69,7 @@ class Modules:
             self._moves.at(node, place)
         elif makes_on_host(self._kinds, node):
             self._made(node, "used-as-module")
-        else:
+        elif not may_place(self._kinds, node):
             self.of_library(node, qualified)
 
     def of_library(self, node: Node, qualified: str) -> None:
@@ -84,6 +85,11 @@ class Modules:
     def of_unread(self, node: Node) -> None:
         """An object of a class that is not read."""
         self._made(node, self._sort_of(node))
+
+    def of_looked_up(self, node: Node) -> None:
+        """`models.__dict__[name]()`; what a table may hold that is not read may place what it makes."""
+        if looked_up.makes_module(self._kinds, node):
+            self._made(node, "used-as-module")
 
     def of_maker(self, node: Node) -> None:
         """`Model.from_pretrained(path)`"""

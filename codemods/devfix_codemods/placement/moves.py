@@ -4,7 +4,8 @@ device."""
 from collections import defaultdict
 
 from devfix_codemods.catalogue import Kind, method_effect
-from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir import Function, Guard, Node, Op
+from devfix_codemods.ir.nodes import Literal
 from devfix_codemods.placement import imported_calls
 from devfix_codemods.placement.arguments import keyword, loaded_to
 from devfix_codemods.placement.calls import bound
@@ -55,8 +56,9 @@ class Moves:
 
     def may_miss(self, moves: list[Node], value: Node) -> bool:
         """Whether all moves stand behind conditions, which ask for something else than a device, that a value of the
-        same function need not fulfil."""
-        conditions = [one.guard - value.guard for one in moves if one.function is value.function]
+        same function need not fulfil: what is asserted holds on all ways out of it."""
+        held = value.guard | _held_at_end(value.function)
+        conditions = [one.guard - held for one in moves if one.function is value.function]
         host = self._graph.host_only
         return 0 < len(moves) == len(conditions) and all(
             any((atom, not holds) not in host for atom, holds in one) and not asks_for_place(value.function, one)
@@ -252,3 +254,9 @@ class Moves:
 
 def _birth_at(place: Place) -> Birth:
     return Birth.CHOSEN_HOST if place == HOST else Birth.MOVE
+
+
+def _held_at_end(function: Function) -> Guard:
+    """What holds wherever a function ends in order: what is asserted in it, or raised if not."""
+    ends = [*(guard for _, guard in function.returns), *((function.exit,) if function.exit is not None else ())]
+    return frozenset[Literal]().union(*ends[:1]).intersection(*ends)

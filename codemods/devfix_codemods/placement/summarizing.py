@@ -96,7 +96,8 @@ def _met(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
         at = one.meeting.node if one.meeting is not None else None
         if at is None or one.together < LEAST or one.is_supported:
             continue
-        called = one.path[0].node.args[:1] == (parameter,)
+        first = one.path[0].node
+        called = first.op is Op.CALL and first.args[0] is parameter
         if one is not placed and one.guard <= at.guard:
             yield None, str(one.end.node.extra), at, called
         elif one is placed and one.end.place.where is Where.DEVICE:

@@ -10,6 +10,7 @@ from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.evidence import UNKNOWN, of_api, of_item, of_method, of_tokenizer
+from devfix_codemods.placement.looked_up import is_looked_up, makes_module
 from devfix_codemods.placement.naming import bound_name, is_device_text, sounds_like_class
 from devfix_codemods.placement.pass_through import passed
 
@@ -169,6 +170,8 @@ def _call(kinds: "Kinds", node: Node) -> None:
     if callee.op is Op.ATTR and name(callee) is None:
         of_method(kinds, node, callee)
         return
+    if is_looked_up(callee) and makes_module(kinds, node):
+        kinds.say(node, Kind.MODULE, 3)
     if calls_builtin(node, "iter"):
         _iterated(kinds, node.args[1])
     for qualified in names(callee)[:1]:

@@ -83,6 +83,16 @@ def behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterato
                 yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
 
 
+def behind_list(source: Source, conflict: Conflict, suffix: Suffix) -> Iterator[Cut]:
+    """`kept = [p.clone() for p in ps]`, and behind it `if use_cuda: kept = [one.cuda() for one in kept]`."""
+    node = conflict.birth.node
+    match node.statement:
+        case ast.Assign([ast.Name(id=name)], ast.ListComp(elt=elt)) if node.syntax in chain(elt):
+            moved = f"{name} = [one{suffix.text} for one in {name}]"
+            edit = InsertStatement(source.span(node.statement), "after", f"if {suffix.test}:\n    {moved}")
+            yield Cut((edit,), f"Move what `{name}` holds, under the same condition as what it meets")
+
+
 def chain(value: ast.expr | None) -> list[ast.expr]:
     """An expression, and what its methods are called on: `x.to(device)` in `x.to(device).float()`."""
     found: list[ast.expr] = []

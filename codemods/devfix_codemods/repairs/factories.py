@@ -13,7 +13,7 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.attributes import Kept, as_buffer, kept
 from devfix_codemods.repairs.averaged import taken_along
 from devfix_codemods.repairs.caches import is_kept_for_all
-from devfix_codemods.repairs.cut import UNSAFE, Cut, behind_making, with_keyword
+from devfix_codemods.repairs.cut import UNSAFE, Cut, behind_list, behind_making, with_keyword
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.indexed import index_copied, stays
 from devfix_codemods.repairs.module_values import at_reads
@@ -78,6 +78,10 @@ def array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
     yield from wrapped(analysis, source, conflict)
     yield from unpacked(analysis, source, conflict)
     yield from taken_along(analysis, source, conflict)
+    point = before(conflict.birth.node)
+    for suffix in suffixes(analysis, conflict, point) if point is not None else ():
+        if suffix.test is not None:
+            yield from behind_list(source, conflict, suffix)
 
 
 def _is_name(device: str) -> bool:

@@ -60,15 +60,22 @@ def same_cause(one: Finding, other: Finding) -> bool:
         return True
     if one.fix is None or other.fix is None:
         return False
-    mine, others = set(map(_place_of, one.fix.edits)), set(map(_place_of, other.fix.edits))
-    return not mine.isdisjoint(others)
+    return any(_is_one_place(mine, each) for mine in one.fix.edits for each in other.fix.edits)
 
 
-def _place_of(edit: Edit) -> object:
-    """What an edit changes: the expression at a line, or the name that an inserted statement binds."""
-    if isinstance(edit, InsertStatement):
-        return edit.code.partition("=")[0].partition(".")[0].strip()
-    return edit.span.line if not isinstance(edit, AddImport) else edit
+def _is_one_place(one: Edit, other: Edit) -> bool:
+    """Whether two edits change the same expression, or statements that they insert bind the same name."""
+    if isinstance(one, AddImport) or isinstance(other, AddImport):
+        return one == other
+    if isinstance(one, InsertStatement) and isinstance(other, InsertStatement):
+        return _bound(one) == _bound(other)
+    if isinstance(one, InsertStatement) or isinstance(other, InsertStatement):
+        return False
+    return one.span.start < other.span.end and other.span.start < one.span.end
+
+
+def _bound(edit: InsertStatement) -> str:
+    return edit.code.partition("=")[0].partition(".")[0].strip()
 
 
 def findings(

@@ -73,13 +73,19 @@ def of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         if kept is not None:
             text = f"{itself.extra}.{kept}.device"
             yield Suffix(f".to({text})", text)
-        elif (
-            conflict.end.place.where is Where.MODULE
-            and analysis.kinds.has_parameters_method(owner)
-            and _may_have_parameters(analysis, owner)
-        ):
-            text = f"next({itself.extra}.parameters()).device"
+        elif conflict.end.place.where is Where.MODULE and (found := _own_device(analysis, owner)) is not None:
+            text = found.format(itself.extra)
             yield Suffix(f".to({text})", text)
+
+
+def _own_device(analysis: Analysis, owner: Class) -> str | None:
+    """Where the parameters of an object are; a class that may be no module is asked for a layer that it keeps."""
+    if analysis.kinds.has_parameters_method(owner):
+        return "next({}.parameters()).device" if _may_have_parameters(analysis, owner) else None
+    made = owner.methods.get("__init__")
+    kept = (key[1] for key in made.finals if not isinstance(key, str)) if made is not None else ()
+    layer = next((one for one in kept if has_weight(owner, one)), None)
+    return f"next({{}}.{layer}.parameters()).device" if layer is not None else None
 
 
 def _runs_in_constructor(owner: Class, called: str) -> bool:

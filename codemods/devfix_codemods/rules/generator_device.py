@@ -6,7 +6,7 @@ Compares the device of each `torch.Generator` with the place that is filled from
 `torch.multinomial`, `x.normal_(generator=g)`, samplers and `random_split`. It also finds generators of the host that a
 module keeps and draws with where its input is, noise that is drawn on the host with the caller's generator and moved
 afterwards, and the state of the host's generator that a checkpoint may have taken to a device. Generators are followed
-through functions, attributes and lists; one that may come from elsewhere as well is left alone.
+through functions, also of other files, attributes and lists; one that may come from elsewhere as well is left alone.
 
 ## Why it fails
 

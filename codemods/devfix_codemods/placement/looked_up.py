@@ -1,0 +1,48 @@
+"""Constructors that a program looks up by a name: `models.__dict__[name]`, `getattr(models, name)`, `KNOWN[name]`."""
+
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name, names, resolved
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.kinds import Kinds
+
+
+def is_looked_up(callee: Node) -> bool:
+    """Whether what is called comes out of a table, or of a module of Python by a name."""
+    return callee.op is Op.ITEM or (callee.op is Op.CALL and name(callee.args[0]) == "builtins.getattr")
+
+
+def makes_module(kinds: "Kinds", call: Node) -> bool:
+    """Whether a call makes a module, whichever constructor is looked up for it."""
+    callee = call.args[0]
+    home = _home(callee)
+    if home is not None:
+        return effect(f"{home}.any") is Effect.MODULE
+    table = resolved(callee.args[0]) if callee.op is Op.ITEM else None
+    if table is None or table.op is not Op.MAPPING or not table.args:
+        return False
+    known = [one for one, key in zip(table.args, table.extras) if key == callee.extra and len(callee.args) == 1]
+    return all(_is_constructor(kinds, one) for one in known or table.args)
+
+
+def _home(callee: Node) -> str | None:
+    """The module of Python in which a constructor is looked up."""
+    if callee.op is Op.CALL and len(callee.args) > 2:
+        return name(callee.args[1]) if name(callee.args[0]) == "builtins.getattr" else None
+    base = callee.args[0] if callee.op is Op.ITEM else None
+    if base is None or base.op is not Op.ATTR or base.extra != "__dict__":
+        return None
+    return name(base.args[0])
+
+
+def _is_constructor(kinds: "Kinds", value: Node) -> bool:
+    found = resolved(value)
+    if found.op is Op.CLASS:
+        return found.extra in kinds.module_classes
+    made = kinds.imported.class_of(found)
+    if made is not None:
+        return kinds.is_module_class(made)
+    return bool(names(found)) and all(effect(canonical(one)) is Effect.MODULE for one in names(found))
