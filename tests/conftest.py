@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import os
 import signal
 import sys
 from collections.abc import Generator, Iterator, Sequence
@@ -17,6 +18,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than processors, for many tests wait for something. Not too many: each has a torch in memory."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(processors, 8) + 1
 
 
 @pytest.hookimpl(wrapper=True)
