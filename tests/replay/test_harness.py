@@ -235,7 +235,7 @@ def test_a_name_that_only_the_script_binds_is_given(drive: Drive) -> None:
     result = drive(text, ".to(args.device)", ".to(args.device).to(x.device)")
     assert result.verdict.kind is Kind.HARMLESS, result.verdict.reason
     assert result.harness is not None
-    assert "positions.__module__].args = SimpleNamespace(device=device)" in (result.harness.text or "")
+    assert "positions.__module__].args = Namespace(device=device)" in (result.harness.text or "")
 
 
 def test_a_model_that_is_given_gets_the_parts_that_are_asked_of_it(drive: Drive) -> None:
