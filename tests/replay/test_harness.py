@@ -269,6 +269,13 @@ def restored(net: torch.nn.Module, path):
     assert "without an accelerator RuntimeError at pack/ops.py:6 is gone" in result.verdict.reason
 
 
+def test_a_checkpoint_that_does_not_fit_shows_the_bug_all_the_same(drive: Drive) -> None:
+    text = "import torch\n\n\ndef restore(path):\n    torch.nn.Linear(2, 2).load_state_dict(torch.load(path))\n"
+    result = drive(text, "torch.load(path)", 'torch.load(path, map_location="cpu")')
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "the driver then ends with RuntimeError at pack/ops.py:5, as on an accelerator" in result.verdict.reason
+
+
 def test_a_file_whose_name_is_no_module_is_imported(drive: Drive, tree: Path) -> None:
     (tree / "pack").mkdir()
     result = drive(POSITIONS, *ON_X, name="01 ops.py")
