@@ -235,7 +235,7 @@ def test_a_name_that_only_the_script_binds_is_given(drive: Drive) -> None:
     result = drive(text, ".to(args.device)", ".to(args.device).to(x.device)")
     assert result.verdict.kind is Kind.HARMLESS, result.verdict.reason
     assert result.harness is not None
-    assert "positions.__module__].args = SimpleNamespace(device=device)" in (result.harness.text or "")
+    assert "positions.__module__].args = Namespace(device=device)" in (result.harness.text or "")
 
 
 def test_a_model_that_is_given_gets_the_parts_that_are_asked_of_it(drive: Drive) -> None:
@@ -267,6 +267,13 @@ def restored(net: torch.nn.Module, path):
     result = drive(text, "torch.load(path)", 'torch.load(path, map_location="cpu")')
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
     assert "without an accelerator RuntimeError at pack/ops.py:6 is gone" in result.verdict.reason
+
+
+def test_a_checkpoint_that_does_not_fit_shows_the_bug_all_the_same(drive: Drive) -> None:
+    text = "import torch\n\n\ndef restore(path):\n    torch.nn.Linear(2, 2).load_state_dict(torch.load(path))\n"
+    result = drive(text, "torch.load(path)", 'torch.load(path, map_location="cpu")')
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "the driver then ends with RuntimeError at pack/ops.py:5, as on an accelerator" in result.verdict.reason
 
 
 def test_a_file_whose_name_is_no_module_is_imported(drive: Drive, tree: Path) -> None:

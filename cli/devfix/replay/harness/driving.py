@@ -16,7 +16,7 @@ from devfix.replay.patches import Patch
 from devfix.replay.programs import Program
 from devfix.replay.schedule import Run, Schedule
 from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive, never_ran
-from devfix.replay.verdicts import Runs
+from devfix.replay.verdicts import Runs, obstacle
 
 MOST_TARGETS = 4
 """So many functions of a file are driven."""
@@ -97,7 +97,8 @@ class Harness:
         outcome = self._search(target)
         found = outcome.driver
         if found is None:
-            return Driven(target, inconclusive(f"the search for a driver ended: {outcome.failure}"), step="search")
+            why = obstacle(outcome) or f"failed with {outcome.failure}"
+            return Driven(target, inconclusive(f"the search for a driver {why}"), step="search")
         if found.text is None:
             return Driven(target, inconclusive(_stopped(target, found)), None, found.step, None, found.absent)
         program = Program(self._driver, text=found.text)

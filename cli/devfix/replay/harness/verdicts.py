@@ -90,5 +90,7 @@ def _is_same(first: Outcome, second: Outcome, patches: Mapping[str, Patch]) -> b
     if one is None or other is None or one.is_device_error or (one.type, one.file) != (other.type, other.file):
         return False
     patch = patches.get(one.file or "")
-    line = one.line if patch is None or one.line is None else patch.moved(one.line)
-    return line == other.line and line is not None
+    if patch is None or one.line is None or other.line is None:
+        return one.line == other.line and one.line is not None
+    line = patch.moved(one.line)
+    return line == other.line if line is not None else patch.is_patched(other.line) and one.message == other.message

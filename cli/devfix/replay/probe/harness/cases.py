@@ -245,7 +245,7 @@ class Case:
             if isinstance(value, Net) and owner == "Model":
                 for own in (Net("same"), Net("logits"), FUNCTION, Plain(2)):
                     yield from self.put(path, value.having(name, own))
-            if isinstance(value, Named) and value.is_object and owner == "SimpleNamespace":
+            if isinstance(value, Named) and value.is_object and owner == "Namespace":
                 for part in self._named(name):
                     yield from self.put(path, value.having(name, part))
         yield from self.retyped(_types_having(name, self))

@@ -66,8 +66,8 @@ def head(target: Target, absent: Sequence[str], is_run: bool = False) -> str:
     return "".join(
         (
             f'"""Calls `{target.name}` of {target.file} with arguments that devfix made."""\n\n',
-            "import sys\nfrom itertools import islice\nfrom pathlib import Path\n",
-            "from types import SimpleNamespace\nfrom typing import Any\n\n",
+            "import sys\nfrom argparse import Namespace\nfrom itertools import islice\nfrom pathlib import Path\n",
+            "from typing import Any\n\n",
             "import torch\nfrom torch import nn\n",
             paths,
             _standing_in(absent),

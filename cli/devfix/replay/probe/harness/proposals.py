@@ -139,6 +139,7 @@ _LABELS = re.compile(
     r"(^|_)(labels?|targets?|gts?|gt|ground_truth|y_true|idx|idxs|index|indices|indexes|ids?|tokens?|timesteps?|classes_"
     r"|lengths?|lens|actions?|trg|tgt_seq|src_seq)($|_)"
 )
+_BOXES = re.compile(r"(^|_)(bbox|box)(es)?\d*($|_)|(^|_)(rois?|anchors)($|_)")
 _MASKS = re.compile(r"(^|_)(masks?|masking|padding_mask|key_padding)($|_)")
 _FLOATS = re.compile(
     r"lr$|alpha|beta|gamma|eps|epsilon|drop|^p$|rate|ratio|temp|lambd|lamb|decay|margin|scale|sigma|momentum|smooth|prob$"
@@ -298,7 +299,10 @@ def _tensor(about: About, uses: Uses, name: str) -> Tensor:
     is_label, is_mask = bool(_LABELS.search(lower)), bool(_MASKS.search(lower))
     own = about.documented if name == about.name else None
     rank = uses.rank or own or max(uses.least, 1 if is_label else about.rank)
-    made = Tensor(shape_of(rank), is_host=about.is_host)
+    shape = shape_of(rank)
+    if _BOXES.search(lower) and rank > 1:
+        shape = (*shape[:-1], 4)
+    made = Tensor(shape, is_host=about.is_host)
     if is_mask:
         return replace(made, kind=BOOL)
     return replace(made, kind=LONG) if is_label else made

@@ -66,7 +66,7 @@ class Named:
 
     def text(self) -> str:
         if self.is_object:
-            return f"SimpleNamespace({', '.join(f'{name}={part.text()}' for name, part in self.parts)})"
+            return f"Namespace({', '.join(f'{name}={part.text()}' for name, part in self.parts)})"
         return "{" + ", ".join(f"{name!r}: {part.text()}" for name, part in self.parts) + "}"
 
     def having(self, name: Any, part: Value) -> Named:
