@@ -152,9 +152,8 @@ class Program:
     def _speaking_of(self, name: str) -> Iterator[tuple[Hashable, ast.Module]]:
         """The files that import this one and speak of what is named `name`."""
         if self.project is not None:
-            spoken = name.encode()
-            importing = self.project.importing(self.unit)
-            yield from ((unit, unit.source.tree) for unit in importing if spoken in unit.source.data)
+            importing = self.project.importing(self.unit, saying=name.encode())
+            yield from ((unit, unit.source.tree) for unit in importing)
 
     def _collating(self) -> Iterator[tuple[Hashable, ast.Module]]:
         """The files that collate, among those from which this one and those that import it have what speaks of data."""

@@ -9,10 +9,10 @@ from itertools import islice
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import is_none
-from devfix_codemods.placement.asking import Uses
 from devfix_codemods.placement.calls import bound, function_of, method
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.origins import Origins
+from devfix_codemods.placement.telling_uses import TellingUses
 
 Given = Mapping[Node, list[Node]]
 """By parameter: what is given, in the files that give it."""
@@ -25,10 +25,10 @@ def given_by_callers(module: Module, imported: ImportedDefinitions) -> Given:
     """What the files that import this one give the parameters of its functions."""
     found: dict[Node, list[Node]] = {}
     named = [one for one in module.functions[1:] if imported.is_spoken_of(_called(one))]
-    uses = Uses(module) if named else None
+    uses = TellingUses(module) if named else None
     callers = _Callers(imported)
     for function in named:
-        if uses is None or not uses.any_asks(function):
+        if uses is None or not uses.any_tells(function):
             continue
         calls = list(islice(callers.calls_of(function), MOST_CALLS + 1))
         for call in calls if len(calls) <= MOST_CALLS else ():

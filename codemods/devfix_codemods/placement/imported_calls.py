@@ -51,7 +51,7 @@ def place_given(kinds: Kinds, call: Node) -> Place | None:
 def makes_on_host(kinds: Kinds, call: Node) -> bool:
     """Whether a function of another file makes the module that it gives, and speaks of no device."""
     called = kinds.imported.definition(call.args[0])
-    made = kinds.abroad.get(call, ())
+    made = kinds.elsewhere.get(call, ())
     if not isinstance(called, Function) or not made or any(map(sounds_like_device, called.parameters)):
         return False
     return not any(_moving(called)) and all(

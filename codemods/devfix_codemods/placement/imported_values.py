@@ -8,10 +8,10 @@ from functools import cached_property
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.placement.arguments import is_none
-from devfix_codemods.placement.asking import Uses
 from devfix_codemods.placement.calls import bound, method
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.origins import Origins
+from devfix_codemods.placement.telling_uses import TellingUses
 
 Made = Iterator[tuple[Node, list[Node]]]
 """A value of this file, and what other files make it by."""
@@ -30,8 +30,8 @@ class _Others:
         self._imported = imported
 
     @cached_property
-    def _uses(self) -> Uses:
-        return Uses(self._module)
+    def _uses(self) -> TellingUses:
+        return TellingUses(self._module)
 
     def all(self) -> Made:
         for call in self._module.of(Op.CALL):
@@ -41,7 +41,7 @@ class _Others:
             elif isinstance(called, Class) and called.home.module is not self._module:
                 yield from self._kept(call, called)
         for node in (*self._module.of(Op.REF), *self._module.of(Op.ATTR)):
-            asked = self._imported.is_bound(node) and self._uses.asks(node)
+            asked = self._imported.is_bound(node) and self._uses.tells(node)
             made = self._imported.value(node) if asked else None
             if made is not None:
                 yield node, Origins({}, self._imported).made(made)
@@ -55,10 +55,10 @@ class _Others:
             given.setdefault(parameter, []).append(argument)
         origins = Origins(given, self._imported)
         made = [one for value, _ in called.returns for one in origins.made(value)]
-        if self._uses.asks(result):
+        if self._uses.tells(result):
             yield result, made
         for part in self._module.users.get(result, ()):
-            if part.op is Op.ITEM and len(part.args) == 1 and self._uses.asks(part):
+            if part.op is Op.ITEM and len(part.args) == 1 and self._uses.tells(part):
                 yield part, [one for whole in made for one in origins.parts(whole, part)]
 
     def _kept(self, call: Node, made: Class) -> Made:
@@ -72,7 +72,7 @@ class _Others:
                 for user in self._module.users.get(read, ()) if run is not None else ():
                     if run is not None and user.op is Op.CALL and user.args[0] is read:
                         yield from self._result(user, user, run)
-                if run is None and self._uses.asks(read):
+                if run is None and self._uses.tells(read):
                     origins = Origins({}, self._imported)
                     yield read, [each for value in _stored(made, read.extra) for each in origins.made(value)]
 

@@ -36,7 +36,7 @@ from devfix_codemods.placement.uses import (
     moved_operands,
     parts_of_one,
 )
-from devfix_codemods.placement.values import given_abroad, of_field, of_value
+from devfix_codemods.placement.values import given_elsewhere, of_field, of_value
 
 
 class Kinds(Facts):
@@ -47,7 +47,7 @@ class Kinds(Facts):
         module: Module,
         calls: dict[Node, Function],
         imported: ImportedDefinitions | None = None,
-        abroad: Mapping[Node, list[Node]] = MappingProxyType({}),
+        elsewhere: Mapping[Node, list[Node]] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         self.module = module
@@ -57,7 +57,7 @@ class Kinds(Facts):
         """The parameters of which an annotation says what they are, by name."""
         self.given: dict[Node, list[Node]] = defaultdict(list)
         """What the calls in this file give each parameter."""
-        self.abroad = abroad
+        self.elsewhere = elsewhere
         """What calls in other files give them."""
         self.gone_through: dict[Node, Node] = {}
         """Objects that give the elements of another value, and which."""
@@ -81,7 +81,7 @@ class Kinds(Facts):
         """Attributes that the body of their class declares, as those of dataclasses are."""
         for one in module.classes:
             self._declarations(one)
-        given_abroad(self)
+        given_elsewhere(self)
         for function in module.functions:
             self._function(function)
         same_kinds(self)
@@ -188,8 +188,8 @@ class Kinds(Facts):
 
     def given_anywhere(self) -> Mapping[Node, list[Node]]:
         """What the calls in this file and in others give each parameter."""
-        known = dict.fromkeys((*self.given, *self.abroad))
-        return {one: [*self.given.get(one, ()), *self.abroad.get(one, ())] for one in known}
+        known = dict.fromkeys((*self.given, *self.elsewhere))
+        return {one: [*self.given.get(one, ()), *self.elsewhere.get(one, ())] for one in known}
 
     def is_given(self, parameter: Node) -> bool:
         """Whether all that a parameter may get stands in this file: its function is called, and nowhere else named."""

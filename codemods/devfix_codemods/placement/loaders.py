@@ -49,7 +49,7 @@ class Loaders:
 
     @cached_property
     def _made(self) -> list[Node]:
-        given = (one for values in self._kinds.abroad.values() for one in values if one.op is Op.CALL)
+        given = (one for values in self._kinds.elsewhere.values() for one in values if one.op is Op.CALL)
         calls = (*self._births.module.of(Op.CALL), *given)
         return [one for one in calls if canonical(name(one.args[0]) or "") in rows.LOADERS]
 

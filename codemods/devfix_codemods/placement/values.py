@@ -25,13 +25,13 @@ def of_value(kinds: "Kinds", node: Node) -> None:
         handler(kinds, node)
 
 
-def given_abroad(kinds: "Kinds") -> None:
+def given_elsewhere(kinds: "Kinds") -> None:
     """A parameter is what calls in other files give, where they agree; another value is what other files make it by,
     where all of that is known."""
-    for one in dict.fromkeys(one for values in kinds.abroad.values() for one in values):
+    for one in dict.fromkeys(one for values in kinds.elsewhere.values() for one in values):
         if one.function.module is not kinds.module:
             of_value(kinds, one)
-    for node, values in kinds.abroad.items():
+    for node, values in kinds.elsewhere.items():
         known = set(map(kinds.of, values)) - ({None} if node.op is Op.PARAM else set())
         for one in values if len(known) == 1 else ():
             kinds.unify(node, one)

@@ -1,4 +1,4 @@
-"""Which values of a file are asked what sort of thing they are: gone through, called, or asked for a method."""
+"""Uses of values that tell what kind of thing these are: they are gone through, called, or asked for a method."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ MOST_STEPS = 60
 """How many values are looked at to see whether one is asked."""
 
 
-class Uses:
+class TellingUses:
     """What one file does with its values."""
 
     def __init__(self, module: Module) -> None:
@@ -28,11 +28,11 @@ class Uses:
             if owner is not None and node.args[0] is node.function.self_node:
                 self._read.setdefault((owner, node.extra), []).append(node)
 
-    def any_asks(self, function: Function) -> bool:
+    def any_tells(self, function: Function) -> bool:
         """Whether a function does with a parameter what depends on the sort of thing that it is."""
-        return any(map(self.asks, filter(_is_open, function.parameters.values())))
+        return any(map(self.tells, filter(_is_open, function.parameters.values())))
 
-    def asks(self, value: Node) -> bool:
+    def tells(self, value: Node) -> bool:
         """Whether a file does with a value, under whatever name, what depends on the sort of thing that it is."""
         users = self._module.users
         return any(self._is_telling(user, one) for one in self.copies(value) for user in users.get(one, ()))
