@@ -17,9 +17,9 @@ from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.probe.commands import is_refused
 from devfix.replay.programs import Program
-from devfix.replay.replaying import replay_on
+from devfix.replay.replaying import replay_on, run_alone
 from devfix.replay.report import as_json, render
-from devfix.replay.results import ReplayResult, run_alone
+from devfix.replay.results import ReplayResult
 from devfix.replay.verdicts import Kind, obstacle
 
 needs_ipython = pytest.mark.skipif(

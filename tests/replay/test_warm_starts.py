@@ -70,7 +70,7 @@ told = {
     "path": [entry.replace(os.path.dirname(os.path.abspath(__file__)), "HERE") for entry in sys.path],
     "folder": os.path.basename(os.getcwd()),
     "variables": {name: value for name, value in os.environ.items() if name not in ("TMPDIR", "DEVFIX_REPLAY")},
-    "temporary": os.path.basename(os.environ["TMPDIR"]),
+    "temporary": os.listdir(os.environ["TMPDIR"]),
     "signals": {number: getattr(signal.getsignal(number), "__name__", signal.getsignal(number))
                 for number in signal.valid_signals()},
     "limits": [resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")],
