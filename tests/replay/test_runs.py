@@ -463,3 +463,19 @@ def test_a_replay_that_is_interrupted_while_its_script_starts_leaves_nothing(
     assert copies() == []
     assert not running(child)
     os.waitpid(child, 0)
+
+
+def test_a_script_beside_which_temporary_files_are_may_write_such(
+    replay: Replay, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one in `/tmp` itself; what else is there is the user's."""
+    monkeypatch.setattr("tempfile.tempdir", str(tree))
+    script = "import tempfile\nwith tempfile.TemporaryFile() as file:\n    print(file.write(b'abc'))\n"
+    before, _ = ends(replay(script, script + "x = 1\n"))
+    assert before.stdout.head == "3\n"
+    assert before.shared is None
+    (tree / "other").mkdir()
+    script = f"open({str(tree / 'other' / 'file')!r}, 'w')\n"
+    before, _ = ends(replay(script, script + "x = 1\n"))
+    assert before.error is not None
+    assert before.error.type == "PermissionError"

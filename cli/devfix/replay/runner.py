@@ -137,6 +137,7 @@ def _config(task: Task, journal: Path) -> dict[str, object]:
         "journal": str(journal),
         "root": str(task.root),
         "original": str(task.original),
+        "temporary": str(task.temporary),
         "script": str(task.script),
         "module": task.module,
         "watch": _watched(task),

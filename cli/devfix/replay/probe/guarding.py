@@ -10,7 +10,7 @@ import errno
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,14 +40,14 @@ _FOLLOWING = frozenset({"os.chmod", "os.truncate"})
 
 
 class Guard:
-    """Refuses to change anything below the folder `original`, but for what is below `copies`.
+    """Refuses to change anything below the folder `original`, but for what is below the folders of the run, its `own`.
 
-    `report_shared` is called once, with a file that is written outside of both, or a port: other runs could meet it.
+    `report_shared` is called once, with a file that is written outside of all, or a port: other runs could meet it.
     """
 
-    def __init__(self, original: str, copies: str, report_shared: Callable[[str], None]) -> None:
+    def __init__(self, original: str, own: Sequence[str], report_shared: Callable[[str], None]) -> None:
         self._original = f"{Path(original).resolve()}{os.sep}"
-        self._copies = f"{Path(copies).resolve()}{os.sep}"
+        self._own = tuple(f"{Path(one).resolve()}{os.sep}" for one in own)
         self._report_shared = report_shared
         self._has_shared = False
 
@@ -74,11 +74,14 @@ class Guard:
         changed = os.path.realpath(named) if follows else named
         if self._is_original(named) or self._is_original(changed):
             raise PermissionError(errno.EACCES, "a replay may not write to the original tree", str(given))
-        if not changed.startswith(self._copies) and not named.startswith(_SPECIAL):
+        if not self._is_own(changed) and not named.startswith(_SPECIAL):
             self._share(changed)
 
     def _is_original(self, path: str) -> bool:
-        return path.startswith(self._original) and not path.startswith(self._copies)
+        return path.startswith(self._original) and not self._is_own(path)
+
+    def _is_own(self, path: str) -> bool:
+        return f"{path}{os.sep}".startswith(self._own)
 
     def _share(self, what: str) -> None:
         if not self._has_shared:

@@ -42,9 +42,10 @@ _FRAMES_LIMIT = 50
 class Config:
     """What the parent asks for; its fields are the keys of the JSON file that it writes.
 
-    `root` is the copied tree and `original` the one it was copied from. `module` is the dotted name under which a
-    script inside a package runs, else None. `watch` maps files, relative to `root`, to line numbers. `memory` is a
-    limit in bytes, `file_size` one on each file that is written, and `steps` one on the steps of each optimizer.
+    `root` is the copied tree and `original` the one it was copied from; the run has a folder `temporary`. `module` is
+    the dotted name under which a script inside a package runs, else None. `watch` maps files, relative to `root`, to
+    line numbers. `memory` is a limit in bytes, `file_size` one on each file that is written, and `steps` one on the
+    steps of each optimizer.
     `simulate` asks for a simulated accelerator, of so many `devices`, with the device checks in the
     file `checks`. `audit` asks for what lives where and what is moved. `tests` asks for pytest in the place of a
     script, and `search` for a driver. `cells` are those of a notebook, each with its number, its source and whether it
@@ -55,6 +56,7 @@ class Config:
     journal: str
     root: str
     original: str
+    temporary: str
     script: str
     module: str | None
     watch: dict[str, list[int]]
@@ -141,7 +143,8 @@ def _prepare(config: Config, arguments: Sequence[str]) -> None:
 def _observe(config: Config, config_file: str, journal: Journal, steps: StepLimit) -> None:
     """See to it that this process is guarded, and that what it does reaches the journal."""
     root = Path(config.root)
-    guard = Guard(config.original, str(root.parents[1]), lambda what: journal.write("shared", what=what))
+    own = (str(root.parents[1]), config.temporary)
+    guard = Guard(config.original, own, lambda what: journal.write("shared", what=what))
     guard.install()
     loading.follow(lambda file: errors.inside(file, root), lambda name: journal.write("loaded", file=name))
     deprecations.observe(
