@@ -122,6 +122,7 @@ def test_they_are_run_in_their_project_wherever_one_stands(
     assert "on simulated: confirmed\n        tests/test_lib.py::test_model passes now" in ran.err
 
 
+@pytest.mark.slow
 def test_what_they_reveal_is_repaired(devfix: Devfix, project: Path) -> None:
     ran = devfix("repair", "--tests", "--write", "--", "-p", "no:cacheprovider", "tests")
     assert ran.code == 0, ran.err
@@ -131,6 +132,7 @@ def test_what_they_reveal_is_repaired(devfix: Devfix, project: Path) -> None:
     assert "no test reveals a device error; on the plain CPU 3 tests pass." in ran.out
 
 
+@pytest.mark.slow
 def test_they_are_repaired_from_a_folder_below_that_of_pytest(
     devfix: Devfix, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

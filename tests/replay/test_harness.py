@@ -223,6 +223,7 @@ print(x + torch.arange(3))
     assert result.harness.absent == ("absent_package",)
 
 
+@pytest.mark.slow
 def test_lines_that_work_on_stand_ins_show_nothing(drive: Drive) -> None:
     text = "import absent_package\n\n\ndef run(x):\n    net = absent_package.Net()\n    return net.cuda() and x\n"
     result = drive(text, "net.cuda()", 'net.to("cuda")')
@@ -418,6 +419,7 @@ def test_a_driver_leaves_nothing_behind_and_the_tree_alone(
     assert sorted(path.name for path in tree.rglob("*")) == ["__init__.py", "ops.py", "pack", "pyproject.toml"]
 
 
+@pytest.mark.slow
 def test_a_driver_runs_in_the_sandbox(drive: Drive, bubblewrap: Bubblewrap, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     guarded = f"try:\n    open({str(outside)!r}, 'w')\nexcept OSError:\n    pass\n"
