@@ -45,7 +45,7 @@ class Draws:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._births = index.analysis.constraints.births
+        self._kinds = index.analysis.kinds
         self.all = [one for call in index.calls if (one := self._draw(call)) is not None]
         self.all += [one for call in index.calls for one in self._inside(call)]
         self.of: dict[Node, list[Draw]] = {}
@@ -70,7 +70,7 @@ class Draws:
     def place(self, made: Node) -> Place | None:
         """Where a generator is: on the host where it is told nothing, whatever the default device."""
         device = made.args[1] if is_generator(made) and len(made.args) > 1 else None
-        found = place_of(device, self._births.kinds) if device is not None else HOST
+        found = place_of(device, self._kinds) if device is not None else HOST
         return found if found is None or found.sure else None
 
     def serves_only(self, made: Node, draws: list[Draw]) -> bool:
@@ -108,7 +108,7 @@ class Draws:
     def _inside(self, call: Node) -> Iterator[Draw]:
         """What a function of another file draws from a generator that it is given, for a device that it is given, or
         that it spells out."""
-        called = self._births.imported.definition(call.args[0])
+        called = self._kinds.imported.definition(call.args[0])
         if not isinstance(called, Function) or called.module is call.function.module:
             return
         given = {parameter: argument for argument, parameter in bound(call, called)}
@@ -117,23 +117,24 @@ class Draws:
             argument = given.get(generator) if generator is not None else None
             device = given.get(told, told) if told is not None and (told in given or told.op is Op.CONST) else None
             makes = effect(canonical(name(node.args[0]) or "")) in _TAKING_DEVICES if argument is not None else False
-            place = place_of(device, self._births.kinds) if device is not None and makes and not node.guard else None
+            place = place_of(device, self._kinds) if device is not None and makes and not node.guard else None
             if argument is not None and place is not None and place.sure:
                 yield Draw(call, argument, place, device, samples=False)
 
     def _filled(self, call: Node, qualified: str, told: Node | None, samples: bool) -> Place | None:
         """Where a call leaves the numbers that it draws."""
-        by_default = None if self._births.defaults.are_set else HOST
+        defaults = self._index.analysis.constraints.births.defaults
+        by_default = None if defaults.are_set else HOST
         if samples:
             return by_default
         row = effect(qualified)
         if told is not None and row in _TAKING_DEVICES:
             of_itself = told.op is Op.ATTR and key(told.args[0]) == key(keyword(call, "generator") or told)
-            return place_of(told, self._births.kinds) if not of_itself else None
+            return place_of(told, self._kinds) if not of_itself else None
         if has_device(call):
             return None
         if row in {Effect.FACTORY, Effect.DRAW} and qualified.startswith("torch."):
-            return by_default if not self._births.defaults.is_under_device(call) else None
+            return by_default if not defaults.is_under_device(call) else None
         if row in {Effect.LIKE, Effect.SAME} and len(call.args) > 1:
             return Place(Where.FOLLOWS, call.args[1])
         fills = method(call)

@@ -46,11 +46,11 @@ class _Function(Function):
 
     def wait(self, lowering: Lowering) -> None:
         self._waiting = lowering
-        for part in _of_body():
+        for part in _OF_BODY:
             delattr(self, part)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _of_body():
+        if name not in _OF_BODY:
             raise AttributeError(name)
         self.lower()
         return getattr(self, name)
@@ -66,12 +66,12 @@ class _Function(Function):
         """What would lower the body; from now on that is empty."""
         lowering, self._waiting = self._waiting, None
         if lowering is not None:
-            for part, value in _of_body().items():
+            for part, value in _empty_body().items():
                 setattr(self, part, value)
         return lowering
 
 
-def _of_body() -> dict[str, object]:
+def _empty_body() -> dict[str, object]:
     """The parts of a function that the lowering of its body fills, empty."""
     return {
         "parameters": {},
@@ -87,6 +87,9 @@ def _of_body() -> dict[str, object]:
         "yields": False,
         "self_node": None,
     }
+
+
+_OF_BODY = tuple(_empty_body())
 
 
 class _Class(Class):

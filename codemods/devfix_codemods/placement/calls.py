@@ -68,6 +68,12 @@ def function_of(node: Node) -> Function | None:
     return found.extra if found.op is Op.FUNCTION and isinstance(found.extra, Function) else None
 
 
+def function_named(callee: Node) -> Function | None:
+    """The function of this file, or the constructor of its class, that a call runs by a name."""
+    made = _class(callee)
+    return method(made, "__init__") if made is not None else function_of(callee)
+
+
 def collate_function(loader: Node) -> Function | None:
     """The function of this file that a loader is told to put its batches together with."""
     given = keyword(loader, "collate_fn")
@@ -75,11 +81,9 @@ def collate_function(loader: Node) -> Function | None:
 
 
 def _called(callee: Node, instances: dict[Node, Class]) -> Function | None:
-    if (function := function_of(callee)) is not None:
+    if (function := function_named(callee)) is not None:
         return function
     callee = resolved(callee)
-    if callee.op is Op.CLASS and isinstance(callee.extra, Class):
-        return method(callee.extra, "__init__")
     if (itself := _object(callee, instances)) is not None and not any(names(one) for one in itself.bases):
         return method(itself, "__call__")
     if callee.op is Op.ATTR:
@@ -94,7 +98,7 @@ def _object(node: Node, instances: dict[Node, Class], depth: int = 0) -> Class |
     found = instances.get(node)
     if found is not None:
         return found
-    if depth < DEEPEST and node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in _GIVING_ITSELF:
+    if depth < DEEPEST and node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in GIVING_ITSELF:
         return _object(node.args[0].args[0], instances, depth + 1)  # `net = net.cuda()`, of a global
     if node.op in {Op.PHI, Op.AFTER}:
         return next((one for one in map(instances.get, node.args) if one is not None), None)
@@ -159,5 +163,5 @@ def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node
 
 DEEPEST = 6
 _GOING_THROUGH = ("enumerate", "zip", "len", "list", "tuple", "reversed")
-_GIVING_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "double", "half", "requires_grad_"})
+GIVING_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "double", "half", "requires_grad_"})
 """Methods of modules that give the module back."""

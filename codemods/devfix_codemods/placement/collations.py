@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, resolved
 from devfix_codemods.placement.arguments import calls_builtin, keyword
-from devfix_codemods.placement.calls import collate_function, function_of, method
+from devfix_codemods.placement.calls import collate_function, method
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -52,7 +52,7 @@ class Collations:
         """The function that a call of `value` runs: of a `functools.partial`, a bound method or an object as well."""
         if value.op is Op.CALL and name(value.args[0]) == "functools.partial" and len(value.args) > 1:
             return self._function(resolved(value.args[1]))
-        found = function_of(value) or self._imported.definition(value)
+        found = self._imported.definition(value)
         if isinstance(found, Function):
             return found
         bound = value.op is Op.ATTR

@@ -64,9 +64,7 @@ class ImportedDefinitions:
         yield from (self._lowered(*one) for one in self._speaking(called))
 
     def _speaking(self, called: str) -> list[tuple[Home, ast.Module]]:
-        if called not in self._callers_of:
-            self._callers_of[called] = list(self._importing(called)) if self._importing is not None else []
-        return self._callers_of[called]
+        return _asked_once(called, self._importing, self._callers_of)
 
     @property
     def collating(self) -> list[Module]:

@@ -58,7 +58,7 @@ class Kinds(Facts):
         self.given: dict[Node, list[Node]] = defaultdict(list)
         """What the calls in this file give each parameter."""
         self.elsewhere = elsewhere
-        """What calls in other files give them."""
+        """What calls in other files give parameters, and what other files make other values by."""
         self.gone_through: dict[Node, Node] = {}
         """Objects that give the elements of another value, and which."""
         self.rows: set[Node] = set()

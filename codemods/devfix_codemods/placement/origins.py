@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.calls import GIVING_ITSELF
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 
 DEEPEST = 6
@@ -109,9 +110,7 @@ def _itself(call: Node) -> Node | None:
     return callee.args[0] if callee is not None and given_back else None
 
 
-_GIVING_ITSELF = frozenset(
-    {"to", "cuda", "cpu", "eval", "train", "half", "float", "double", "requires_grad_", "share_memory", "apply"}
-)
+_GIVING_ITSELF = GIVING_ITSELF | {"share_memory", "apply"}
 
 
 def _parts(base: Node, node: Node) -> Iterable[Node]:

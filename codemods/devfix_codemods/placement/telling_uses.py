@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name, resolved
-from devfix_codemods.placement.calls import bound, function_of, method
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.calls import bound, function_named
 from devfix_codemods.placement.pass_through import passed
 
 MOST_STEPS = 60
@@ -63,14 +63,8 @@ def _same(user: Node, value: Node) -> Iterator[Node]:
     joined = user.op is Op.PHI or (user.op is Op.AFTER and user.args[0] is value)
     if joined or (user.op is Op.CALL and passed(user) is value):
         yield user
-    elif user.op is Op.CALL and (called := _called_here(user)) is not None:
+    elif user.op is Op.CALL and (called := function_named(user.args[0])) is not None:
         yield from (parameter for argument, parameter in bound(user, called) if argument is value)
-
-
-def _called_here(call: Node) -> Function | None:
-    callee = resolved(call.args[0])
-    made = callee.extra if callee.op is Op.CLASS else None
-    return method(made, "__init__") if isinstance(made, Class) else function_of(callee)
 
 
 def _is_open(parameter: Node) -> bool:

@@ -56,6 +56,7 @@ class Project:
         self._units: dict[str, Unit | None] = {}  # those asked for last come last
         self._older: list[Unit] = []  # texts that were rewritten meanwhile
         self._lowered: dict[Unit, Module] = {}  # those asked for last come last
+        self._texts: dict[str, bytes | None] = {}  # of importers, until the next file is analysed
         self._summaries: dict[str, dict[str, Any]] = {}
         self._tables: dict[ast.ClassDef, ClassTable] = {}
         self._places: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
@@ -66,6 +67,7 @@ class Project:
         if self._bytes > self._room:
             self._make_room()
         self._forget_lowered()
+        self._texts.clear()
         known = self.unit(source.path) if source.path in self._units else None
         if known is not None and known.source.data == source.data:
             return known
@@ -192,7 +194,11 @@ class Project:
 
     def _text(self, path: str) -> bytes | None:
         known = self._units.get(path)
-        return known.source.data if known is not None else self.files.read(path)
+        if known is not None:
+            return known.source.data
+        if path not in self._texts:
+            self._texts[path] = self.files.read(path)
+        return self._texts[path]
 
     def consulted(self, path: str) -> frozenset[str] | None:
         """The files on which the analysis of `path` may have depended so far, itself left out.

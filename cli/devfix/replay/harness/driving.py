@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from devfix_codemods.findings import Finding
@@ -75,7 +76,7 @@ class Harness:
         driven = tuple(self._drive(target, change, places) for target in found[:MOST_TARGETS])
         return _together(driven, patch, stage.relative(change.path))
 
-    @property
+    @cached_property
     def version(self) -> Version:
         return Version(tuple(self.changes), self.parts)
 

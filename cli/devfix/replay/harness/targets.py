@@ -4,7 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from devfix_codemods.findings import Finding
@@ -41,17 +41,7 @@ class Target:
 
     def as_search(self, kind: str) -> str:
         """What is asked of a search, for a device of that type."""
-        asked = {
-            "file": self.file,
-            "module": self.module,
-            "name": self.name,
-            "paths": self.paths,
-            "lines": self.lines,
-            "host": self.host,
-            "kind": kind,
-            "is_relative": self.is_relative,
-        }
-        return json.dumps(asked)
+        return json.dumps({**asdict(self), "kind": kind})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from .proposals import About, proposed
 from .shapes import at_rank, shape_of, with_size
+from .uses import Uses
 from .values import (
     BOOL,
     CHECKPOINT,
@@ -30,7 +31,6 @@ from .values import (
     Value,
 )
 
-Key = "tuple[str, str]"
 _LARGEST = 1 << 21
 """No tensor has more elements."""
 
@@ -359,8 +359,6 @@ class Case:
 
     def _named(self, name: str) -> list[Value]:
         """Values for an attribute or entry of that name."""
-        from .uses import Uses
-
         parameter = inspect.Parameter(name if name.isidentifier() else "entry", inspect.Parameter.KEYWORD_ONLY)
         return proposed(About(parameter, Uses(), None, 2))[:4]
 
