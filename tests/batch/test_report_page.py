@@ -214,7 +214,8 @@ class TestReading:
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
         with page.expect_navigation():  # until its script has run
             page.get_by_role("link", name="good", exact=True).click()
-        page.wait_for_function("document.querySelector('#theme').innerText === 'Theme: dark'", timeout=10_000)
+        # Waits from outside: a predicate that the page itself polls is a string it would have to evaluate.
+        expect(page.locator("#theme")).to_have_text("Theme: dark")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
     def test_folding(self, report: Path, view: Page) -> None:
