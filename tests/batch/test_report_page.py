@@ -211,12 +211,25 @@ class TestReading:
     def test_the_theme_goes_with_the_reader(self, page: Page) -> None:
         for _ in range(2):
             page.locator("#theme").click()
+        expect(page.locator("#theme")).to_have_text("Theme: dark")
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        with page.expect_navigation():  # until its script has run
-            page.get_by_role("link", name="good", exact=True).click()
-        # Waits from outside: a predicate that the page itself polls is a string it would have to evaluate.
+        page.get_by_role("link", name="good", exact=True).click()
+        expect(page.locator("h1")).to_have_text(re.compile("good"))
         expect(page.locator("#theme")).to_have_text("Theme: dark")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+    def test_a_page_that_is_open_takes_the_theme_of_another(self, browser: Browser, report: Path) -> None:
+        with browser.new_context() as context:
+            one, other = context.new_page(), context.new_page()
+            one.goto((report / "index.html").as_uri())
+            other.goto((report / "repositories/good.html").as_uri())
+            one.locator("#theme").click()
+            expect(other.locator("#theme")).to_have_text("Theme: light")
+
+    def test_a_page_that_opens_leaves_the_theme_as_it_is(self, page: Page) -> None:
+        page.evaluate("localStorage.clear()")
+        page.reload()
+        assert page.evaluate("localStorage.length") == 0
 
     def test_folding(self, report: Path, view: Page) -> None:
         view.goto((report / "repositories/good.html").as_uri())

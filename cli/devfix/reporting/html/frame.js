@@ -13,6 +13,11 @@ const devfix = (() => {
 
   function wear(theme) {
     root.dataset.theme = theme;
+    const button = document.getElementById("theme");
+    if (button) button.textContent = `Theme: ${theme}`;
+  }
+
+  function remember(theme) {
     try {
       localStorage.devfixTheme = theme;
     } catch {
@@ -22,12 +27,11 @@ const devfix = (() => {
 
   function controls() {
     for (const tools of document.querySelectorAll(".tools")) tools.hidden = false;
-    const theme = document.getElementById("theme");
-    theme?.addEventListener("click", () => {
+    wear(root.dataset.theme);
+    document.getElementById("theme")?.addEventListener("click", () => {
       wear(themes[(themes.indexOf(root.dataset.theme) + 1) % themes.length]);
-      theme.textContent = `Theme: ${root.dataset.theme}`;
+      remember(root.dataset.theme);
     });
-    if (theme) theme.textContent = `Theme: ${root.dataset.theme}`;
     document.getElementById("fold")?.addEventListener("click", (event) => {
       const folds = event.target.textContent === "Fold all";
       for (const one of document.querySelectorAll(".finding > details")) one.open = !folds;
@@ -98,6 +102,9 @@ const devfix = (() => {
   }
 
   wear(remembered());
+  // Chosen on another page, perhaps on the one before this: a browser may tell of it only after this page has asked.
+  addEventListener("storage", () => wear(remembered()));
+  addEventListener("pageshow", () => wear(remembered()));
   document.addEventListener("DOMContentLoaded", controls);
   return { filters };
 })();
