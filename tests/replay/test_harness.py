@@ -29,7 +29,7 @@ def drive(tree: Path, simulation: Simulated) -> Drive:
         path.write_text(text)
         assert old in text
         change = Change(path, text.encode(), text.replace(old, new).encode())
-        return replay_on(backend, [change], ReplayOptions(**{"timeout": 90, "lanes": 1, **options}))[0]
+        return replay_on(backend, [change], ReplayOptions(**{"timeout": 90, "parallel_runs": 1, **options}))[0]
 
     return run
 

@@ -21,7 +21,7 @@ from devfix.replay import (
     run_alone,
     runs_to_come,
 )
-from devfix.replay.asking import AskError
+from devfix.replay.interpreter_query import QueryError
 from devfix.replay.postmortem import as_json as postmortem_as_json
 from devfix.replay.postmortem import lines as postmortem_lines
 from devfix.reporting import json
@@ -46,7 +46,7 @@ def audit(ask: Ask) -> int:
     try:
         with runs_to_come():
             found = _Found.of(script_named(ask.script), ask.options)
-    except (BackendError, WorkspaceError, AskError) as error:
+    except (BackendError, WorkspaceError, QueryError) as error:
         raise UsageError(str(error)) from error
     if ask.output_format is OutputFormat.JSON:
         print(json.encode(found.document()))

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from devfix.replay.asking import ask
 from devfix.replay.confinement import Confinement
+from devfix.replay.interpreter_query import query_interpreter
 
 _SCRIPT = Path(__file__).parent / "probe" / "installation.py"
 
@@ -14,9 +14,9 @@ def facts_of(python: str, variables: Mapping[str, str], confinement: Confinement
     """What `probe/installation.py` finds in `python`, with `variables` added to the environment.
 
     Raises:
-        AskError: there is no answer.
+        QueryError: there is no answer.
     """
-    return ask(python, _SCRIPT, variables, confinement)
+    return query_interpreter(python, _SCRIPT, variables, confinement)
 
 
 def lines(facts: Mapping[str, Any]) -> list[str]:

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import msgspec
 
-from devfix.replay.asking import AskError, ask
 from devfix.replay.confinement import Confinement
 from devfix.replay.device_checks import DeviceChecksError, table_file
+from devfix.replay.interpreter_query import QueryError, query_interpreter
 
 ACCELERATORS = ("cuda", "xpu", "mps", "npu")
 CHOICES = ("auto", *ACCELERATORS, "simulated", "cpu")
@@ -192,11 +192,11 @@ class _Torch:
 @cache
 def _ask(python: str, variables: tuple[tuple[str, str], ...], confinement: Confinement | None, seed: int) -> _Torch:
     try:
-        answer = ask(python, _ASK_SCRIPT, dict(variables), confinement, seed)
+        answer = query_interpreter(python, _ASK_SCRIPT, dict(variables), confinement, seed)
         if answer["torch"] is None:
             raise BackendError(f"{_NO_TORCH}, {_WHICH}")
         return msgspec.convert(answer | {"version": answer["torch"]}, _Torch)
-    except AskError as error:
+    except QueryError as error:
         raise BackendError(str(error)) from error
     except (KeyError, msgspec.ValidationError) as error:
         raise BackendError(f"{python} did not say which torch it has") from error

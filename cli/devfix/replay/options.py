@@ -39,7 +39,7 @@ class ReplayOptions:
     `program` is what to run in place of the changed scripts; without one `args` follow each script. `suite` are the
     arguments of pytest where the tests of each tree are run in the place of programs. `env` is added to
     the environment. `cwd` is a folder of the original tree. `keep` leaves the copies of the tree, one for each run.
-    `audit` records what is where, and what is moved. So many `lanes` are the runs that go on at a time: None for as
+    `audit` records what is where, and what is moved. `parallel_runs` go on at a time: None for as
     many as there are processors, and one where copies are kept. With a `confinement` nothing but the copy can be
     written to, and what the processes of a run use together is bounded by the `allowance`, where no memory means
     `memory`. With `harness` functions that nothing runs are called by a driver of devfix's own.
@@ -62,7 +62,7 @@ class ReplayOptions:
     file_limit: int = FILE_LIMIT
     audit: bool = False
     confinement: Confinement | None = None
-    lanes: int | None = None
+    parallel_runs: int | None = None
     suite: tuple[str, ...] | None = None
     harness: bool = True
     allowance: Allowance = field(default_factory=Allowance)

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from devfix_codemods.findings import Finding
 
-from devfix.replay import lanes
 from devfix.replay.backends import Backend, BackendError, select
 from devfix.replay.changes import Change, Part
-from devfix.replay.company import Company, side_by_side
 from devfix.replay.harness.driving import Harness
 from devfix.replay.harness.telling import judged_by_driver
 from devfix.replay.leftovers import stopped_cleanly
@@ -19,6 +17,7 @@ from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Outcome
 from devfix.replay.programs import Program, suite_of
 from devfix.replay.results import FixResult, LoneRun, ReplayResult, SuiteReplay, notes_of
+from devfix.replay.run_lock import RunLock, run_in_threads
 from devfix.replay.schedule import Schedule
 from devfix.replay.scripts import why_not_runnable
 from devfix.replay.stage import Progress, Stage, silent
@@ -27,6 +26,7 @@ from devfix.replay.trials import Trial, Trials, first_run, plain_run
 from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive
 from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
+from devfix.replay.workspace_pool import default_parallelism
 from devfix.results import told_line
 
 NO_SYSTEM = "replay needs Linux or macOS"
@@ -68,12 +68,12 @@ def replay_on(
 ) -> list[ReplayResult]:
     """`run_replays` with the backend already chosen."""
     members = _by_tree(changes)
-    count = options.lanes or lanes.usual()
-    each = replace(options, lanes=max(1, count // max(1, len(members))))
-    company = Company()
+    count = options.parallel_runs or default_parallelism()
+    each = replace(options, parallel_runs=max(1, count // max(1, len(members))))
+    lock = RunLock()
     trees = [_Tree(root, changed, backend, each) for root, changed in members.items()]
     with stopped_cleanly(), warm_starts():
-        results = side_by_side(lambda tree: tree.replay(progress or silent, company), trees, count, company)
+        results = run_in_threads(lambda tree: tree.replay(progress or silent, lock), trees, count, lock)
     found = {result.path: result for results_of_tree in results for result in results_of_tree}
     return [found[change.path] for change in changes]
 
@@ -197,7 +197,7 @@ class _Tree:
         self._program = options.program if options.suite is None else suite_of(root, options.suite)
         self._reasons = {change.path: self._why_not_run(change) for change in changes}
 
-    def replay(self, progress: Progress, company: Company) -> list[ReplayResult]:
+    def replay(self, progress: Progress, lock: RunLock) -> list[ReplayResult]:
         """A result for each change."""
         programs = self._programs()
         if not programs and not self._drives:
@@ -205,7 +205,7 @@ class _Tree:
         try:
             with (
                 Workspace(self._root, self._options.limits, self._options.keep) as workspace,
-                Schedule(Stage(workspace, self._options, progress, company)) as schedule,
+                Schedule(Stage(workspace, self._options, progress, lock)) as schedule,
             ):
                 return self.judge(schedule, programs)
         except WorkspaceError as error:

@@ -46,7 +46,7 @@ class Schedule:
         self._made: dict[tuple[object, ...], Future[Outcome]] = {}
         self._lock = threading.Lock()
         self._is_open = True
-        self._threads = ThreadPoolExecutor(stage.lanes) if stage.lanes > 1 else None
+        self._threads = ThreadPoolExecutor(stage.parallel_runs) if stage.parallel_runs > 1 else None
 
     def __enter__(self) -> Self:
         return self

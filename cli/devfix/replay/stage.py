@@ -11,10 +11,7 @@ from pathlib import Path
 
 from devfix_codemods.notebooks.notebook import is_notebook
 
-from devfix.replay import lanes
 from devfix.replay.backends import Backend
-from devfix.replay.company import Company, Stay
-from devfix.replay.lanes import Lanes
 from devfix.replay.leftovers import interrupted
 from devfix.replay.notebooks import NotebookError, program_of
 from devfix.replay.notebooks import Program as Notebook
@@ -22,9 +19,11 @@ from devfix.replay.options import ReplayOptions, most_memory
 from devfix.replay.outcomes import Outcome, not_started
 from devfix.replay.processes import Tick
 from devfix.replay.programs import Program
+from devfix.replay.run_lock import Hold, RunLock
 from devfix.replay.runner import Task, Unlike, execute
 from devfix.replay.scripts import module_name
 from devfix.replay.workspace import Workspace, WorkspaceError
+from devfix.replay.workspace_pool import WorkspacePool, default_parallelism
 
 Progress = Callable[[Path, str, float], None]
 """Called with the script's path, what is run (`before`, `after`, …), and for how many seconds it has; many times."""
@@ -49,10 +48,10 @@ class Unwanted(Exception):  # noqa: N818 - it says what it is
 
 
 class Stage:
-    """The place where programs of one tree run, `lanes` of them at a time if they are asked for from as many threads.
+    """The place where programs of one tree run, `parallel_runs` of them at a time if as many threads ask.
 
     Runs of one program on one backend are always in the same folder, so that they print the same paths. Other stages
-    may have runs in the same `company`.
+    may share its `lock`.
     """
 
     def __init__(
@@ -60,13 +59,13 @@ class Stage:
         workspace: Workspace,
         options: ReplayOptions,
         progress: Progress = silent,
-        company: Company | None = None,
+        lock: RunLock | None = None,
     ) -> None:
         self.workspace = workspace
         self.options = options
-        self.lanes = 1 if options.keep else options.lanes or lanes.usual()
-        self._places = Lanes(workspace, self.lanes)
-        self._company = company or Company()
+        self.parallel_runs = 1 if options.keep else options.parallel_runs or default_parallelism()
+        self._workspaces = WorkspacePool(workspace, self.parallel_runs)
+        self._lock = lock or RunLock()
         self._progress = progress
         self._unlike: set[Program] = set()
         """Programs whose runs cannot be forks."""
@@ -90,27 +89,27 @@ class Stage:
             Unwanted: it was given up.
         """
         with (
-            self._places.place((program, backend.name)) as workspace,
-            self._company.hardware if backend.is_hardware else contextlib.nullcontext(),
+            self._workspaces.workspace_for((program, backend.name)) as workspace,
+            self._lock.hardware if backend.is_hardware else contextlib.nullcontext(),
         ):
             started = time.monotonic()
 
-            def once(stay: Stay) -> Outcome:
+            def once(hold: Hold) -> Outcome:
                 def tick() -> None:
-                    if self._company.is_over or not wanted() or _is_left():
+                    if self._lock.is_cancelled or not wanted() or _is_left():
                         raise Unwanted
-                    if self._company.is_first(stay):
+                    if self._lock.is_oldest(hold):
                         self._progress(program.script, step, time.monotonic() - started)
 
                 tick()
                 return self._once(workspace, program, step, backend, files, watch or {}, tick)
 
-            with self._company.together() as stay:
-                outcome = once(stay)
-            if not (stay.had_company and outcome.may_be_disturbed):
+            with self._lock.shared() as hold:
+                outcome = once(hold)
+            if not (hold.overlapped and outcome.may_be_disturbed):
                 return outcome
-            with self._company.alone() as stay:
-                return once(stay)
+            with self._lock.exclusive() as hold:
+                return once(hold)
 
     def _once(
         self,

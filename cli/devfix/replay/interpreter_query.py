@@ -1,4 +1,4 @@
-"""Asking an interpreter what it has: a small script is run in it, which prints one line of JSON last."""
+"""Queries to an interpreter about what it has: it runs a small script, whose last line of output is JSON."""
 
 import contextlib
 import json
@@ -18,19 +18,19 @@ SECONDS = 120
 _OUTPUT = 1 << 20
 
 
-class AskError(Exception):
+class QueryError(Exception):
     """The interpreter could not be started, or did not answer; the message says why."""
 
 
-def ask(
+def query_interpreter(
     python: str, script: Path, variables: Mapping[str, str], confinement: Confinement | None = None, seed: int = 0
 ) -> dict[str, Any]:
     """The facts that `script` prints when `python` runs it, in the environment of a replay.
 
     Raises:
-        AskError: there is no answer.
+        QueryError: there is no answer.
     """
-    folder = Folder("devfix-ask-")
+    folder = Folder("devfix-query-")
     try:
         scratch = folder.path
         here = Path.cwd() if confinement is None else scratch
@@ -49,12 +49,12 @@ def ask(
     finally:
         folder.remove()
     if ended.trouble is not None:
-        raise AskError(ended.trouble)
+        raise QueryError(ended.trouble)
     if ended.timed_out:
-        raise AskError(f"{python} did not say within {SECONDS} s what it has")
+        raise QueryError(f"{python} did not say within {SECONDS} s what it has")
     answer = _parsed(ended.stdout.tail)
     if answer is None:
-        raise AskError(f"{python} did not say what it has: {ended.stderr.tail.strip().rpartition(chr(10))[2]}")
+        raise QueryError(f"{python} did not say what it has: {ended.stderr.tail.strip().rpartition(chr(10))[2]}")
     return answer
 
 
@@ -67,7 +67,7 @@ def _run(command: Command) -> Ended:
     try:
         return run(command)
     except OSError as error:
-        raise AskError(f"{command.arguments[0]} could not be started: {error.strerror}") from error
+        raise QueryError(f"{command.arguments[0]} could not be started: {error.strerror}") from error
 
 
 def _parsed(text: str) -> dict[str, Any] | None:

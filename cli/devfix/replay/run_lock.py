@@ -1,4 +1,4 @@
-"""Which runs go on at the same time, so that one that was disturbed can be made again with nothing beside it."""
+"""A lock for runs: most share it, and one that was disturbed by others is made again while it holds the lock alone."""
 
 import contextlib
 import threading
@@ -12,74 +12,74 @@ R = TypeVar("R")
 
 
 @dataclass(eq=False)
-class Stay:
-    """The time of one run. `had_company` says whether another run went on in it."""
+class Hold:
+    """The time for which a run holds the lock. `overlapped` says whether another run held it, too."""
 
-    had_company: bool = False
+    overlapped: bool = False
 
 
-class Company:
-    """Runs that go on together, or one that is alone, until it is told that it is over."""
+class RunLock:
+    """Held by runs that go on together, or by one alone, until no more runs are wanted: `is_cancelled`."""
 
     def __init__(self) -> None:
-        self.is_over = False
+        self.is_cancelled = False
         self.hardware = threading.Lock()
         """Held by the one that has the accelerators of this machine."""
         self._changed = threading.Condition()
-        self._present: list[Stay] = []
+        self._holds: list[Hold] = []
         self._waiting = 0
-        """How many want to be alone: nobody else comes in before they were."""
+        """How many wait to hold it alone: until they had it, nobody else gets it."""
 
-    def is_first(self, stay: Stay) -> bool:
-        """Whether no other run has been there for longer."""
-        return self._present[:1] == [stay]
+    def is_oldest(self, hold: Hold) -> bool:
+        """Whether no other run has held the lock for longer."""
+        return self._holds[:1] == [hold]
 
     @contextlib.contextmanager
-    def together(self) -> Iterator[Stay]:
+    def shared(self) -> Iterator[Hold]:
         """Run beside others."""
-        stay = Stay()
+        hold = Hold()
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting)
-            self._present.append(stay)
-            if len(self._present) > 1:
-                for each in self._present:
-                    each.had_company = True
-        with self._until_gone(stay):
-            yield stay
+            self._holds.append(hold)
+            if len(self._holds) > 1:
+                for each in self._holds:
+                    each.overlapped = True
+        with self._until_released(hold):
+            yield hold
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[Stay]:
+    def exclusive(self) -> Iterator[Hold]:
         """Run when no other does, and keep others from starting."""
-        stay = Stay()
+        hold = Hold()
         with self._changed:
             self._waiting += 1
             try:
-                self._changed.wait_for(lambda: not self._present)
-                self._present.append(stay)
+                self._changed.wait_for(lambda: not self._holds)
+                self._holds.append(hold)
             except BaseException:
                 self._waiting -= 1
                 self._changed.notify_all()
                 raise
         try:
-            with self._until_gone(stay):
-                yield stay
+            with self._until_released(hold):
+                yield hold
         finally:
             with self._changed:
                 self._waiting -= 1
                 self._changed.notify_all()
 
     @contextlib.contextmanager
-    def _until_gone(self, stay: Stay) -> Iterator[None]:
+    def _until_released(self, hold: Hold) -> Iterator[None]:
         try:
             yield
         finally:
             with self._changed:
-                self._present.remove(stay)
+                self._holds.remove(hold)
                 self._changed.notify_all()
 
 
-def side_by_side(work: Callable[[T], R], items: Sequence[T], count: int, company: Company) -> list[R]:
-    """The results of `work` on each item, so many at a time. An exception ends the runs in their `company`."""
+def run_in_threads(work: Callable[[T], R], items: Sequence[T], count: int, lock: RunLock) -> list[R]:
+    """The results of `work` on each item, so many at a time. An exception cancels the runs that hold `lock`."""
     if min(len(items), count) < 2:
         return [work(item) for item in items]
     with ThreadPoolExecutor(count) as threads:
@@ -87,6 +87,6 @@ def side_by_side(work: Callable[[T], R], items: Sequence[T], count: int, company
         try:
             return [each.result() for each in begun]
         except BaseException:
-            company.is_over = True
+            lock.is_cancelled = True
             threads.shutdown(cancel_futures=True)
             raise
