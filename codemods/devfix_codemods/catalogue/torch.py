@@ -346,6 +346,10 @@ HOST_SAMPLING = LOADERS | frozenset(
     )
 )
 """Samplers and splits: they draw indices on the host, unless the program changes the default device."""
+SHUFFLING = LOADERS | frozenset(
+    _named("torch.utils.data.", "RandomSampler random_split dataset.random_split sampler.RandomSampler")
+)
+"""Those of them that draw with a generator of the host where they are given none."""
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"})
 
 KINDS: dict[str, Kind] = {

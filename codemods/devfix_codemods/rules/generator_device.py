@@ -7,6 +7,8 @@ Compares the device of each `torch.Generator` with the place that is filled from
 module keeps and draws with where its input is, noise that is drawn on the host with the caller's generator and moved
 afterwards, and the state of the host's generator that a checkpoint may have taken to a device. Generators are followed
 through functions, also of other files, attributes and lists; one that may come from elsewhere as well is left alone.
+Where the file sets a default device, or a default tensor type of CUDA, it finds loaders, samplers and splits that
+shuffle without a generator: they make one on the host, and draw on the default device.
 
 ## Why it fails
 
@@ -33,8 +35,10 @@ Indices of samplers and splits are drawn on the host. `torch.set_rng_state` want
 Safe where all that the generator fills is on one device, which has a name where the generator is made: the program
 fails there today, and on the host nothing changes. Noise drawn with a caller's generator is drawn on that generator's
 device and moved as before, so that no working seed gives other numbers; that is safe too, as is `.cpu()` on the state
-of the host's generator. Unsafe where a sampler gets the generator of a device, which is right under a default device
-that another file sets. Where a generator serves two devices, or a module keeps it, the finding has no fix.
+of the host's generator. A loader under a default device gets a generator there, with the seed of the host's, so that a
+seeded program stays one; where the default is the host it gets none, as before: safe. Unsafe where a sampler gets the
+generator of a device, which is right under a default device that another file sets. Where a generator serves two
+devices, or a module keeps it, the finding has no fix.
 
 ## Since torch
 
@@ -43,6 +47,7 @@ Any.
 
 from collections.abc import Iterator
 
+from devfix_codemods.demands.default_devices import shuffled_on_device
 from devfix_codemods.demands.mismatches import Mismatches
 from devfix_codemods.demands.states import restored_states
 from devfix_codemods.findings import Finding
@@ -52,7 +57,8 @@ from devfix_codemods.rules import Rule
 
 def check(program: Program) -> Iterator[Finding]:
     """Generators against the place of what they fill, and the states of the host's that are restored."""
-    for one in (*restored_states(program.index), *Mismatches(program.index).told()):
+    index = program.index
+    for one in (*restored_states(index), *shuffled_on_device(index), *Mismatches(index).told()):
         yield one.finding(RULE.code, RULE.name, program.source)
 
 
@@ -65,6 +71,7 @@ RULE = Rule(
         (b"Generator(", b"generator="),
         (b"generator=torch.manual_seed(",),
         (b"set_rng_state(",),
+        *((b"set_default_", draws) for draws in (b"DataLoader(", b"RandomSampler(", b"random_split(")),
     ),
     check,
 )

@@ -1,0 +1,126 @@
+"""Samplers under a default device: they draw their indices there, with a generator of the host.
+
+`RandomSampler`, which `DataLoader(shuffle=True)` makes, and `random_split` call `torch.randperm(n, generator=…)`. The
+generator is one of the host where they are given none, and the numbers are made on the default device (torch 1.9 and
+later, `torch/utils/data/sampler.py`). Samplers that pass no generator on are not concerned.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.assumptions.answers import Answer
+from devfix_codemods.assumptions.index import Index, called
+from devfix_codemods.catalogue import canonical
+from devfix_codemods.catalogue.torch import LOADERS, SHUFFLING
+from devfix_codemods.demands.devices import may_be_accelerator
+from devfix_codemods.findings import Fix, Safety
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.nodes import Guard
+from devfix_codemods.placement.arguments import argument, is_none, keyword
+from devfix_codemods.repairs.cut import with_keyword
+from devfix_codemods.repairs.points import before, means_same
+
+_SETS_TYPE = "torch.set_default_tensor_type"
+_SETS_DEVICE = "torch.set_default_device"
+_FALSE = (False, None, 0)
+_TITLE = "Give it a generator on the default device, with the seed of the host's"
+
+
+def shuffled_on_device(index: Index) -> Iterator[Answer]:
+    """Calls that shuffle without a generator where the file sets a default device that may be an accelerator."""
+    sets = [one for one in index.calls if called(one, _SETS_TYPE, _SETS_DEVICE) and len(one.args) == 2]
+    on_device = [one for one in sets if _may_set_accelerator(index, one) and _surely_runs(index, one)]
+    others = [one for one in sets if one not in on_device]
+    if not on_device or not all(_excluded(one.guard, each.guard) for one in others for each in on_device):
+        return  # the default is set back, and where it holds is not known
+    for call in index.calls:
+        setter = next((one for one in on_device if not _excluded(one.guard, call.guard)), None)
+        if setter is not None and _shuffles(call):
+            yield _told(index, call, setter)
+
+
+def _may_set_accelerator(index: Index, setter: Node) -> bool:
+    if called(setter, _SETS_DEVICE):
+        return may_be_accelerator(index, setter.args[1])
+    return any(map(_is_cuda_type, index.origins.of(setter.args[1])))
+
+
+def _is_cuda_type(given: Node) -> bool:
+    """`torch.cuda.FloatTensor`, or its name."""
+    said = given.extra if given.op is Op.CONST else name(given)
+    return isinstance(said, str) and said.startswith("torch.cuda.")
+
+
+def _surely_runs(index: Index, setter: Node) -> bool:
+    """Whether the file itself runs what sets a default: another one may never call it."""
+    return setter.function.parent is None or bool(index.callers(setter.function))
+
+
+def _excluded(one: Guard, other: Guard) -> bool:
+    """Whether never both conditions hold."""
+    return any((atom, not holds) in other for atom, holds in one)
+
+
+def _shuffles(call: Node) -> bool:
+    """Whether a call draws indices with a generator that it makes itself, on the host."""
+    qualified = canonical(name(call.args[0]) or "")
+    given = keyword(call, "generator")
+    if qualified not in SHUFFLING or "**" in call.extras or (given is not None and not is_none(given)):
+        return False
+    if qualified not in LOADERS:
+        return True
+    shuffle, samplers = argument(call, 2, "shuffle"), (argument(call, 3, "sampler"), argument(call, 4, "batch_sampler"))
+    return (
+        shuffle is not None
+        and not (shuffle.op is Op.CONST and shuffle.extra in _FALSE)
+        and all(one is None or is_none(one) for one in samplers)
+    )
+
+
+def _told(index: Index, call: Node, setter: Node) -> Answer:
+    assert isinstance(call.syntax, ast.Call)
+    assert isinstance(setter.syntax, ast.Call)
+    called_by = index.text(call.syntax.func)
+    return Answer(
+        call.syntax,
+        f"`{called_by}` shuffles with a generator on the host, but its indices are drawn on the default device",
+        _fix(index, call, setter),
+        f"give it `generator=torch.Generator(…)` on the default device, which line {setter.line} sets",
+        setter.syntax,
+        (
+            (setter.syntax, "the default device is set here"),
+            (call.syntax, "indices are drawn there, with a generator of the host"),
+        ),
+    )
+
+
+def _fix(index: Index, call: Node, setter: Node) -> Fix | None:
+    """None leaves it as it was where the default is the host. A generator without a seed would give the same numbers in
+    each run: it takes the seed of the one that was used."""
+    top = index.analysis.module.top.finals
+    torch = next((word for word, one in top.items() if one.op is Op.REF and one.extra == "torch"), None)
+    if not isinstance(torch, str) or not isinstance(call.syntax, ast.Call):
+        return None
+    always = _is_always_cuda(setter)
+    device = '"cuda"' if always else _named(index, call, setter) or f"{torch}.empty(0).device"
+    code = f"{torch}.Generator(device={device}).manual_seed({torch}.initial_seed())"
+    where = "" if always else f" if {torch}.empty(0).is_cuda else None"
+    return Fix(Safety.SAFE, _TITLE, (with_keyword(index.source, call.syntax, code + where, "generator"),))
+
+
+def _is_always_cuda(setter: Node) -> bool:
+    """`torch.set_default_device("cuda")`, under no condition."""
+    given = setter.args[1]
+    return not setter.guard and (_is_cuda_type(given) or (given.op is Op.CONST and given.extra == "cuda"))
+
+
+def _named(index: Index, call: Node, setter: Node) -> str | None:
+    """The name of the device that is the default, where the call can say it."""
+    assert isinstance(setter.syntax, ast.Call)
+    written = next(iter(setter.syntax.args), None)
+    point = before(call)
+    if called(setter, _SETS_TYPE) or not setter.guard <= call.guard or point is None:
+        return None
+    named = isinstance(written, ast.Name) and means_same(index.analysis, written, setter, point)
+    return index.text(written) if named and written is not None else None
