@@ -40,6 +40,10 @@ class Elements:
         if self._is_born(node):
             surely = self._kinds.says_surely(_iterable(node, self._kinds), Kind.LOADER)
             self._add(node, Birth.LOADER, "loader-item" if surely else "named-loader")
+        elif self.is_of_batch(node) and self._comes_from_host(node):
+            place = self._datasets.place_of(_iterable(node, self._kinds), _index(node))
+            if place is not None:
+                self._graph.add(Source(node, place, Birth.MOVE, ("placed-by-dataset",)))
 
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
@@ -91,8 +95,7 @@ class Elements:
 
     def _stays(self, node: Node) -> bool:
         """Whether the data set of a loader has placed a part of a batch, or gives a text there."""
-        part = node.extra if node.op is Op.ITEM and len(node.args) == 1 else None
-        return self._datasets.stays(_iterable(node, self._kinds), part)
+        return self._datasets.stays(_iterable(node, self._kinds), _index(node))
 
     def _comes_placed(self, node: Node) -> bool:
         """Whether a part of a batch is no tensor, or may be on a device before it is read."""
@@ -163,6 +166,11 @@ class Elements:
             ):
                 return False  # other parts are
         return node in self._refilled
+
+
+def _index(node: Node) -> object:
+    """The constant index under which a part is taken out of a batch, None where all of it is meant."""
+    return node.extra if node.op is Op.ITEM and len(node.args) == 1 else None
 
 
 def _iterable(node: Node, kinds: Kinds) -> Node:

@@ -60,6 +60,7 @@ STRENGTHS: dict[str, float] = {
     "placed-by-library": 0.9,
     "placed-by-caller": 0.93,
     "wanted-by-callee": 0.93,
+    "placed-by-dataset": 0.9,
     "kept-in-dataset": 0.8,
     # ends
     "move": 1.0,
