@@ -243,3 +243,27 @@ def test_who_cannot_repair_a_cause_leaves_it_to_who_can(repairs, monkeypatch, ca
     outcome = engine.check(Source("train.py", repairs.plain(SAFE_ONE).encode()), options)
     assert isinstance(outcome, Checked)
     assert [one.code for one in outcome.findings] == [code]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "batch in loader",
+        "i, batch in enumerate(loader)",
+        "i, batch in tqdm(enumerate(loader))",
+        "other, batch in zip(names, loader)",
+        "i, (other, batch) in enumerate(zip(names, loader))",
+    ],
+)
+def test_a_message_names_the_element_and_not_all_that_a_loop_binds(repairs, loop: str) -> None:
+    found = repairs.finding(f"""
+        from torch.utils.data import DataLoader
+        from tqdm import tqdm
+        def main(data, names, device):
+            net = nn.Linear(3, 3).to(device)
+            loader = DataLoader(data)
+            for {loop}:
+                net(batch)
+    """)
+    assert found.message.startswith("`batch` stays on the host")
+    assert found.trail[0].note == "`batch` comes from the loader here, on the host"

@@ -657,6 +657,71 @@ REPAIRED = {
 }
 
 
+MOVED_ON_SOME_PATH = {
+    "under a flag": """
+        import numpy as np
+        import torch
+        def evaluate(args, loader):
+            for i, (x, y) in enumerate(loader):
+                if args.cuda:
+                    x = x.cuda()
+                rows = np.array({})
+    """,
+    "and wrapped as it was before torch 0.4": """
+        import numpy as np
+        from torch.autograd import Variable
+        def evaluate(args, loader):
+            for x, y in loader:
+                if args.cuda:
+                    x, y = x.cuda(), y.cuda()
+                x, y = Variable(x), Variable(y)
+                rows = np.asarray({})
+    """,
+    "in both arms, to two devices": """
+        import numpy as np
+        import torch
+        def evaluate(loader, first, second):
+            for x, y in loader:
+                x = x.to(first) if len(x) > 4 else x.to(second)
+                rows = np.array({})
+    """,
+}
+NOT_MOVED = {
+    "wrapped, and moved nowhere": """
+        import numpy as np
+        from torch.autograd import Variable
+        def evaluate(loader):
+            for x, y in loader:
+                rows = np.asarray(Variable(x))
+    """,
+    "a list in the other arm": """
+        import numpy as np
+        import torch
+        def evaluate(args, x):
+            rows = np.array(x.cuda().tolist() if args.cuda else [1, 2])
+    """,
+    "moved for the model alone": """
+        import numpy as np
+        import torch
+        def evaluate(args, net, loader):
+            for x, y in loader:
+                given = x.cuda() if args.cuda else x
+                net(given)
+                rows = np.array(x)
+    """,
+}
+
+
+@pytest.mark.parametrize("program", NOT_MOVED.values(), ids=NOT_MOVED)
+def test_silent_where_nothing_is_moved(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize("program", MOVED_ON_SOME_PATH.values(), ids=MOVED_ON_SOME_PATH)
+def test_what_is_moved_on_some_path_is_a_tensor(rule, program: str) -> None:
+    assert rule.fixed(program.replace("{}", "x")) == dedent(program.replace("{}", "x.cpu()"))
+
+
 @pytest.mark.parametrize(("program", "wanted"), REPAIRED.values(), ids=REPAIRED)
 def test_copied_to_the_host(rule, program, wanted):
     assert set(rule.safeties(program)) <= {Safety.SAFE, Safety.UNSAFE}

@@ -150,7 +150,11 @@ class Readers:
         )
 
     def _is_moved(self, value: Node) -> bool:
-        """`x.to(device)[0]`, `[one.to(device) for one in batch][0]`, and what is moved somewhere else."""
+        """`x.to(device)[0]`, `[one.to(device) for one in batch][0]`, what is moved somewhere else, or on some path."""
+        if value.op is Op.PHI:
+            moved = [one for one in value.args if self._births.is_move(one)]
+            before = {one.args[0].args[0] for one in moved if one.args[0].op is Op.ATTR}
+            return bool(moved) and before.union(moved).issuperset(value.args)
         if value.op in {Op.ITEM, Op.ATTR} and value in self._births.movers:
             return True
         return any(map(self._births.is_move, wholes(value)))

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 
-from devfix_codemods.catalogue import Effect, method_effect
+from devfix_codemods.catalogue import Effect, canonical, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import name, names
+
+_VARIABLE = "torch.autograd.Variable"
+"""What a tensor of torch before 0.4 was put into: it gives the tensor back."""
 
 
 def chain(node: Node) -> Iterator[Node]:
@@ -20,6 +23,8 @@ def chain(node: Node) -> Iterator[Node]:
             node = node.args[0].args[0]
         elif node.op is Op.ATTR and node.extra in rows.TENSOR_ATTRIBUTES:
             node = node.args[0]
+        elif node.op is Op.CALL and len(node.args) > 1 and canonical(name(node.args[0]) or "") == _VARIABLE:
+            node = node.args[1]
         else:
             return
 

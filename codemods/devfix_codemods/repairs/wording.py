@@ -79,12 +79,24 @@ def text(node: Node) -> str:
     """A value as the program writes it, cut where that is long."""
     if isinstance(node.syntax, ast.arg):
         return node.syntax.arg
-    if isinstance(node.syntax, ast.expr | ast.Assign | ast.AugAssign):
-        found = ast.unparse(node.syntax).replace("\n", " ")
+    syntax = _target(node) if node.op is Op.ITER else node.syntax
+    if isinstance(syntax, ast.expr | ast.Assign | ast.AugAssign):
+        found = ast.unparse(syntax).replace("\n", " ")
         return found if len(found) <= LONGEST else f"{found[: LONGEST - 3]}..."
     if node.op is Op.PHI:
         return next((text(one) for one in node.args if one.op is not Op.PHI), "it")
     return str(node.extra) if node.extra is not None else "it"
+
+
+def _target(element: Node) -> ast.AST | None:
+    """What a loop binds to an element: `batch` of `for i, batch in enumerate(loader)`."""
+    syntax = element.syntax
+    if isinstance(syntax, ast.Tuple | ast.List):
+        for whole in element.function.nodes:
+            if whole.op is Op.SEQUENCE and whole.syntax is syntax and element in whole.args:
+                parts = getattr(_target(whole), "elts", ())
+                return parts[whole.args.index(element)] if len(parts) == len(whole.args) else syntax
+    return syntax
 
 
 def _met(conflict: Conflict, operation: Node) -> Node | None:
