@@ -251,6 +251,11 @@ MODULE_ONLY = frozenset(
 )
 """Methods that modules have, and tensors have not. (`eval`, `state_dict` and `zero_grad` others have, too.)"""
 
+CHANGING_MODULES = frozenset("train eval requires_grad_ half float double bfloat16 apply share_memory".split())
+"""Methods of modules that give the module back, and leave it where it is."""
+MODULE_CHAINS = CHANGING_MODULES | {"to", "cuda", "cpu"}
+"""All methods of modules that give the module back."""
+
 MODULE_DICT_ATTRIBUTES = frozenset(
     "T_destination add_module append apply buffers bfloat16 call_super_init children clear compile cpu cuda double "
     "dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half insert ipu "

@@ -283,7 +283,7 @@ _READ_PACKAGES = frozenset({"torch", "torchvision", "numpy", "builtins"})
 _MAPPINGS = frozenset({"builtins.dict", "collections.OrderedDict", "collections.UserDict"})
 _COPYING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.sorted", "collections.OrderedDict"})
 """What gives the elements of what it gets."""
-_GIVING_ITSELF = frozenset({"clone", "eval", "train", "requires_grad_", "half", "float", "double", "bfloat16", "apply"})
+_GIVING_ITSELF = rows.CHANGING_MODULES | {"clone"}
 """Methods of modules that give the module back."""
 _OF_METRICS = frozenset({"update", "forward"})
 """Methods of metrics that take values as they are, and fail where these are elsewhere."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names, resolved
 from devfix_codemods.placement.arguments import calls_builtin, keyword
@@ -98,7 +99,7 @@ def _object(node: Node, instances: dict[Node, Class], depth: int = 0) -> Class |
     found = instances.get(node)
     if found is not None:
         return found
-    if depth < DEEPEST and node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in GIVING_ITSELF:
+    if depth < DEEPEST and node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in MODULE_CHAINS:
         return _object(node.args[0].args[0], instances, depth + 1)  # `net = net.cuda()`, of a global
     if node.op in {Op.PHI, Op.AFTER}:
         return next((one for one in map(instances.get, node.args) if one is not None), None)
@@ -163,5 +164,3 @@ def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node
 
 DEEPEST = 6
 _GOING_THROUGH = ("enumerate", "zip", "len", "list", "tuple", "reversed")
-GIVING_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "double", "half", "requires_grad_"})
-"""Methods of modules that give the module back."""

@@ -125,7 +125,11 @@ def _is_moved(births: "Births", node: Node, function: Function) -> bool:
 def _chained(call: Node) -> Node | None:
     """`net` of `net.eval()`."""
     callee = call.args[0] if call.op is Op.CALL else None
-    return callee.args[0] if callee is not None and callee.op is Op.ATTR and callee.extra in _GIVING_ITSELF else None
+    return (
+        callee.args[0]
+        if callee is not None and callee.op is Op.ATTR and callee.extra in rows.CHANGING_MODULES
+        else None
+    )
 
 
 # What is done with them then
@@ -337,6 +341,5 @@ def _wraps(call: Node) -> bool:
 _WRAPPING = frozenset({Effect.MODULE, Effect.PASS, Effect.WRAP})
 _GOT = frozenset({Op.ATTR, Op.ITEM, Op.ITER, Op.CALL, Op.AFTER})
 _ADDING = frozenset({"add_module", "register_module", "append", "insert"})
-_GIVING_ITSELF = frozenset({"train", "eval", "requires_grad_", "half", "float", "double", "bfloat16", "apply"})
 _ASKING = rows.MODULE_ONLY | rows.STATES
 """Methods that give what a module holds, wherever it is."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement.calls import GIVING_ITSELF
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 
 DEEPEST = 6
@@ -106,11 +106,8 @@ class Origins:
 def _itself(call: Node) -> Node | None:
     """`net` of `net.to(device)`"""
     callee = call.args[0] if call.op is Op.CALL else None
-    given_back = callee is not None and callee.op is Op.ATTR and callee.extra in _GIVING_ITSELF and not names(callee)
+    given_back = callee is not None and callee.op is Op.ATTR and callee.extra in MODULE_CHAINS and not names(callee)
     return callee.args[0] if callee is not None and given_back else None
-
-
-_GIVING_ITSELF = GIVING_ITSELF | {"share_memory", "apply"}
 
 
 def _parts(base: Node, node: Node) -> Iterable[Node]:

@@ -1,10 +1,9 @@
-"""Modules that a module keeps in plain lists, tuples and dicts: `.to()` does not reach them.
+"""Modules and parameters that a module keeps in plain lists, tuples and dicts: `.to()` does not reach them.
 
-The repair makes a `ModuleList` or a `ModuleDict` of the container. So an attribute is looked at as a whole: a module
+The repair makes a container of `torch.nn` of the plain one. So an attribute is looked at as a whole: a module
 container must be able to stand wherever it is assigned and used, and nothing may register or move its parts otherwise.
 """
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,27 +16,47 @@ from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.naming import sounds_kept_out
+from devfix_codemods.placement.places import HOST
+from devfix_codemods.placement.plain_containers import (
+    DICT,
+    arms,
+    index_of,
+    is_expression,
+    is_key,
+    keys,
+    shape_of,
+    with_operands,
+)
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
 UNREGISTERED = "unregistered"
+MODULE = "Module"
+PARAMETER = "Parameter"
 
 
 @dataclass(slots=True)
 class Holder:
-    """An attribute that keeps modules in plain containers."""
+    """An attribute that keeps modules, or parameters, in plain containers."""
 
     attribute: str
     stores: list[Store]
-    container: str
-    """The module container that is to replace the plain ones: `ModuleList` or `ModuleDict`."""
+    shape: str
+    """Whether the plain ones are lists or mappings."""
+    sort: str = MODULE
+    """What they hold."""
     made: list[tuple[Store, Node]] = field(default_factory=list)
     """The plain containers that are assigned to it, each with its assignment; there may be several, by branches."""
     inner: list[Node] = field(default_factory=list)
     """The containers inside of those, which hold modules as well."""
     parts: list[Node] = field(default_factory=list)
-    """The modules, by where they are made."""
+    """The modules or parameters, by where they are made."""
+
+    @property
+    def container(self) -> str:
+        """The container of `torch.nn` that is to replace the plain ones: `ModuleList`, `ParameterDict`."""
+        return f"{self.sort}{self.shape}"
 
 
 class _NotReplaceableError(Exception):
@@ -63,10 +82,13 @@ def unregistered(births: "Births", parts: dict[Node, Source]) -> dict[Node, Hold
                 holder = _Containers(births, parts, owner, attribute).holder()
             except _NotReplaceableError:
                 continue
-            part = next((one for one in holder.parts if one in parts or births.graph.sources.get(one)), None)
+            if holder.sort == PARAMETER:
+                part: Node | None = next(iter(holder.parts), None)
+            else:
+                part = next((one for one in holder.parts if one in parts or births.graph.sources.get(one)), None)
             if part is None or part in found:
                 continue
-            made = parts.get(part) or births.graph.sources[part][0]
+            made = parts.get(part) or next(iter(births.graph.sources[part]), _parameter(part))
             links = (*made.links, UNREGISTERED)
             births.graph.sources[part] = [replace(made, links=links)]
             link = "kept-out" if sounds_kept_out(attribute) else "kept-plainly"
@@ -103,12 +125,12 @@ class _Containers:
         holder = self._holder
         for store in holder.stores:
             self._stored(store)
-        kinds = {_container_of(one) for _, one in holder.made}
+        kinds = {shape_of(one) for _, one in holder.made}
         if len(kinds) != 1:
             raise _NotReplaceableError
-        holder.container = str(kinds.pop())
+        holder.shape = str(kinds.pop())
         self._aliases |= set(self._births.attributes.reads.get(self._owner.field_of(holder.attribute), ()))
-        self._aliases |= {inner for _, one in holder.made for inner in _with_operands(one)}
+        self._aliases |= {inner for _, one in holder.made for inner in with_operands(one)}
         for one in (*(made for _, made in holder.made), *self._added):
             self._elements(one)
         if self._hides_one():
@@ -124,13 +146,13 @@ class _Containers:
         function = store.value.function
         if function.name == "forward" or not isinstance(function.owner, Class):
             raise _NotReplaceableError
-        grown = store.value.op is Op.OPERATION and not _is_expression(store.value)
+        grown = store.value.op is Op.OPERATION and not is_expression(store.value)
         if grown and len(store.value.args) == 2:
             self._aliases.add(store.value)
             self._added.append(store.value.args[1])
             return
-        for one in _arms(store.value):
-            if _container_of(one) is not None:
+        for one in arms(store.value):
+            if shape_of(one) is not None:
                 # Before `super().__init__()`, a module takes no module.
                 if any(_starts_module(node) and node.index > one.index for node in function.nodes):
                     raise _NotReplaceableError
@@ -143,10 +165,10 @@ class _Containers:
         match container.op:
             case Op.SEQUENCE:
                 given: tuple[Node, ...] = container.args
-            case Op.MAPPING | Op.COMPREHENSION if all(map(_is_key, _keys(container.syntax))):
+            case Op.MAPPING | Op.COMPREHENSION if all(map(is_key, keys(container.syntax))):
                 given = container.args
-            case Op.CALL | Op.OPERATION if _container_of(container) is not None:
-                for one in _with_operands(container):
+            case Op.CALL | Op.OPERATION if shape_of(container) is not None:
+                for one in with_operands(container):
                     if one is not container:
                         self._elements(one)
                 return
@@ -157,13 +179,15 @@ class _Containers:
 
     def _element(self, element: Node) -> None:
         """A module, or a container of modules, which then has to become one too."""
-        for one in _arms(element):
+        for one in arms(element):
             if one.op is Op.ITER:  # `layers.extend(others)`
                 self._elements(one.args[0])
-            elif _container_of(one) is not None:
+            elif shape_of(one) is not None:
                 before = len(self._holder.parts)
                 self._elements(one)
                 if len(self._holder.parts) > before:
+                    if self._holder.sort == PARAMETER:
+                        raise _NotReplaceableError  # its containers hold parameters alone
                     self._holder.inner.append(one)
             elif one.op is not Op.CONST or one.extra is not None:
                 self._module(one)
@@ -176,11 +200,30 @@ class _Containers:
         for root in self._made_as(value):
             if root.op is not Op.CALL or self._is_held(root):
                 raise _NotReplaceableError
+            sort = PARAMETER if _is_parameter(root) else MODULE
+            if self._holder.parts and sort != self._holder.sort:
+                raise _NotReplaceableError
+            self._holder.sort = sort
+            if sort == PARAMETER:
+                if self._is_placed(root):
+                    raise _NotReplaceableError
+                self._holder.parts.append(root)
+                continue
             made = root in self._parts or any(one.birth is Birth.MODULE for one in births.graph.sources.get(root, ()))
             if not made and not _is_of_torch(root) and births.kinds.class_of(root) not in births.kinds.module_classes:
                 raise _NotReplaceableError
             if made:
                 self._holder.parts.append(root)
+
+    def _is_placed(self, made: Node | None) -> bool:
+        """Whether the class itself says where a parameter is: `nn.Parameter(torch.zeros(3, device=device))`."""
+        while made is not None and made.op is Op.CALL:
+            if self._births.is_move(made) or self._births.has_device(made):
+                return True
+            callee = made.args[0]
+            of_value = callee.op is Op.ATTR and not names(callee)
+            made = callee.args[0] if of_value else next(iter(made.args[1:]), None)
+        return False
 
     def _made_as(self, value: Node) -> Iterator[Node]:
         """What makes a module: also what the functions of this file return."""
@@ -210,7 +253,7 @@ class _Containers:
                 raise _NotReplaceableError
         for store in function.stores:
             if not store.is_attribute and store.base in self._aliases:
-                if store.index is not None and self._holder.container == "ModuleDict" and not _is_key(_index(store)):
+                if store.index is not None and self._holder.shape == DICT and not is_key(index_of(store)):
                     raise _NotReplaceableError
                 self._element(store.value)
             elif store.is_attribute and store not in self._holder.stores and self._is_of_container(store.value):
@@ -285,80 +328,13 @@ def _answers_for_parts(owner: Class) -> bool:
     )
 
 
-def _arms(value: Node) -> Iterator[Node]:
-    """The values that an expression may have: both of `a if c else b`."""
-    if value.op is Op.PHI and value.syntax is not None:
-        for one in value.args:
-            yield from _arms(one)
-    else:
-        yield value
+def _is_parameter(call: Node) -> bool:
+    """`nn.Parameter(torch.zeros(3))`"""
+    return canonical(name(call.args[0]) or "") in _PARAMETERS
 
 
-def _container_of(node: Node) -> str | None:
-    """The module container that can stand for a plain one; None for any other value."""
-    match node.op:
-        case Op.SEQUENCE:
-            return "ModuleList" if node.extra in {"list", "tuple"} else None
-        case Op.MAPPING:
-            return "ModuleDict"
-        case Op.COMPREHENSION:
-            return {"list": "ModuleList", "dict": "ModuleDict"}.get(str(node.extra))
-        case Op.CALL:
-            called = name(node.args[0])
-            if called in {"builtins.list", "builtins.tuple"}:
-                given = node.args[1:]
-                plain = all(_container_of(one) or one.extra == "generator" for one in given)
-                return "ModuleList" if plain else None
-            return "ModuleDict" if called in _DICTS and len(node.args) == 1 else None
-        case Op.OPERATION if node.extra == "Add" and _is_expression(node):
-            return "ModuleList" if {_container_of(one) for one in node.args} == {"ModuleList"} else None
-        case Op.OPERATION if node.extra == "Mult" and _is_expression(node):
-            return _container_of(node.args[0])
-    return None
-
-
-def _with_operands(container: Node) -> Iterator[Node]:
-    """A container, and those that it is made of: `a` and `b` of `list(a)` and `a + b`."""
-    yield container
-    if container.op is Op.CALL:
-        yield from container.args[1:]
-    elif container.op is Op.OPERATION:
-        for one in container.args:
-            if _container_of(one) is not None:
-                yield from _with_operands(one)
-
-
-def _is_expression(operation: Node) -> bool:
-    """`a + b`, as against `a += b`."""
-    return isinstance(operation.syntax, ast.BinOp)
-
-
-def _keys(display: ast.AST | None) -> list[ast.expr | None]:
-    """The keys of a dict display or comprehension: None for `**others`; nothing for other syntax."""
-    match display:
-        case ast.Dict(keys=keys):
-            return keys
-        case ast.DictComp(key=key):
-            return [key]
-    return []
-
-
-def _index(store: Store) -> ast.expr | None:
-    """The key under which something is put into a mapping."""
-    match store.statement:
-        case ast.Assign(targets=[ast.Subscript(slice=key)]):
-            return key
-    return None
-
-
-def _is_key(node: ast.expr | None) -> bool:
-    """Whether a key is a string that a `ModuleDict` takes."""
-    if isinstance(node, ast.Constant):
-        text = node.value
-        return isinstance(text, str) and text not in rows.MODULE_DICT_ATTRIBUTES and text != "" and "." not in text
-    if isinstance(node, ast.JoinedStr):
-        return not any(isinstance(one, ast.Constant) and "." in str(one.value) for one in node.values)
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
+def _parameter(made: Node) -> Source:
+    return Source(made, HOST, Birth.MODULE, ("module-made",))
 
 
 def _is_of_torch(call: Node) -> bool:
@@ -376,7 +352,6 @@ def _starts_module(node: Node) -> bool:
     return node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra == "__init__"
 
 
-_DICTS = frozenset({"builtins.dict", "collections.OrderedDict"})
 _FREEZING = frozenset({"eval", "requires_grad_"})
 _REGISTERING = frozenset({"add_module", "register_module", "__setattr__", "_modules"})
 _PART_METHODS = frozenset(
@@ -392,5 +367,8 @@ _READERS = (  # builtins that take a module container as they take a list
 _METHODS = {
     "ModuleList": frozenset({"append", "insert", "extend", "pop"}),
     "ModuleDict": frozenset({"keys", "values", "items", "update", "clear"}),
+    "ParameterList": frozenset({"append", "extend"}),
+    "ParameterDict": frozenset({"keys", "values", "items", "update", "clear", "pop"}),
 }
-"""Methods that the module container shares with the plain one."""
+"""Methods that the container shares with the plain one."""
+_PARAMETERS = rows.PARAMETERS - {"torch.nn.Buffer"}

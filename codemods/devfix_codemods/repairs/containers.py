@@ -1,4 +1,4 @@
-"""Cuts of modules in plain containers: a module container in their place."""
+"""Cuts of modules and parameters in plain containers: a container of `torch.nn` in their place."""
 
 import ast
 import re
@@ -27,7 +27,8 @@ def registered(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
         if isinstance(one.syntax, ast.expr):
             edits.append(ReplaceExpression(source.span(one.syntax), f"{spelled(analysis, inner)[0]}(__node__)"))
     kept = f"self.{holder.attribute}"
-    title = f"Keep `{kept}` in `nn.{holder.container}`: parameters() and state_dict() then include its modules"
+    parts = f"{holder.sort.lower()}s"
+    title = f"Keep `{kept}` in `nn.{holder.container}`: parameters() and state_dict() then include its {parts}"
     effect = f"the parameters in `{kept}` are trained and saved with their module from now on"
     yield Cut(tuple(edits), title, sure=False, effect=effect)
 

@@ -24,7 +24,8 @@ def message(analysis: Analysis, conflict: Conflict) -> str:
     holder = analysis.constraints.births.unregistered.get(conflict.birth.node)
     if holder is not None:
         kept = f"self.{holder.attribute}"
-        return f"`{kept}` keeps modules in a plain container: `.to()`, `parameters()` and `state_dict()` miss them"
+        what = f"{holder.sort.lower()}s"
+        return f"`{kept}` keeps {what} in a plain container: `.to()`, `parameters()` and `state_dict()` miss them"
     if ATTACHED in conflict.birth.links:
         moved = _device(analysis, conflict.end.place.node, conflict.birth.node)
         return f"{value} is put into a module that was moved to {moved} before"

@@ -1,12 +1,13 @@
-"""Modules are kept in a plain list, tuple or dict.
+"""Modules or parameters are kept in a plain list, tuple or dict.
 
 ## What it does
 
-Finds modules that an `nn.Module` builds into a plain container, and keeps them in `nn.ModuleList` or `nn.ModuleDict`.
+Finds modules and parameters that an `nn.Module` builds into a plain container, and keeps them in `nn.ModuleList`,
+`nn.ModuleDict`, `nn.ParameterList` or `nn.ParameterDict`.
 
 ## Why it fails
 
-A module knows its parts from its attributes: modules, `nn.ModuleList` and `nn.ModuleDict`, but not lists. So
+A module knows its parts from its attributes: modules, parameters, and the containers of `torch.nn`, but not lists. So
 `model.to(device)` leaves the layers in a list on the host:
 
     RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cuda:0, different from other tensors
@@ -32,10 +33,10 @@ not reach them.
 ## Fix safety
 
 Unsafe: `parameters()` and `state_dict()` gain what the container holds, so more is trained than before, and checkpoints
-saved before lack these keys. Left alone are containers that the class uses in a way that a `ModuleList` or
-`ModuleDict` does not support, or that may hold something that is no module, lists of modules that are registered
-elsewhere too, lists of one that keep a module out of the parameters, and lists whose parameters the class handles
-itself.
+saved before lack these keys. Left alone are containers that the class uses in a way that those of `torch.nn` do not
+support, or that may hold something else, parameters that the class itself makes on a device, lists of modules that are
+registered elsewhere too, lists of one that keep a module out of the parameters, and lists whose parameters the class
+handles itself.
 
 ## Since torch
 
