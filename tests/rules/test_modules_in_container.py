@@ -3,6 +3,10 @@
 from textwrap import dedent, indent
 
 import pytest
+from devfix_codemods.engine import check, rewrite
+from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Changed, Checked, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF204"
 
@@ -188,6 +192,12 @@ OTHER = {
         "def forward(self, x, name):\n    return self.nets.get(name)(x)",
     ),
     "keys that are no strings": ("self.nets = {2: nn.Linear(2, 2)}", ""),
+    "counted keys": ("self.nets = {i: nn.Linear(2, 2) for i in range(n)}", ""),
+    "keys that are counted beside others": ("self.nets = {i: nn.Linear(w, 2) for i, w in enumerate(block)}", ""),
+    "a key that counts up": (
+        "self.nets = {}\ni = 0\nfor w in block:\n    self.nets[i] = nn.Linear(w, 2)\n    i += 1",
+        "",
+    ),
     "set by a pair": ("self.nets = dict()\nfor i in range(n):\n    self.nets[(i, block)] = nn.Linear(2, 2)", ""),
     "a key that a module dict refuses": ("self.nets = {'type': nn.Linear(2, 2)}", ""),
     "a key with a dot": ("self.nets = {'a.b': nn.Linear(2, 2)}", ""),
@@ -385,3 +395,39 @@ def test_the_title_tells_the_effect(rule):
     finding = rule.finding(net("self.nets = [nn.Linear(2, 2), nn.ReLU()]"))
     assert "state_dict" in finding.fix.title
     assert "parameters" in finding.fix.title
+
+
+NAMED_KEYS = {
+    "of a comprehension": (
+        "self.nets = {name: nn.Linear(w, 2) for name, w in block.items()}",
+        "self.nets = nn.ModuleDict({name: nn.Linear(w, 2) for name, w in block.items()})",
+    ),
+    "of a loop": (
+        "self.nets = {}\nfor task in block:\n    self.nets[task] = nn.Linear(n, 2)",
+        "self.nets = nn.ModuleDict()\nfor task in block:\n    self.nets[task] = nn.Linear(n, 2)",
+    ),
+    "an attribute": (
+        "self.nets = {block.name: nn.Linear(n, 2)}",
+        "self.nets = nn.ModuleDict({block.name: nn.Linear(n, 2)})",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), NAMED_KEYS.values(), ids=NAMED_KEYS.keys())
+def test_keys_that_may_be_strings_are_suggested(rule, before, after):
+    options = Options(frozenset({CODE}), suggestions=True)
+    found = check(Source("net.py", net(before).encode()), options)
+    assert isinstance(found, Checked)
+    assert [one.fix.safety for one in found.findings if one.fix] == [Safety.SUGGESTION]
+    changed = rewrite(Source("net.py", net(before).encode()), options, lambda _: True)
+    assert isinstance(changed, Changed)
+    assert changed.data.decode() == net(after)
+
+
+SURE_KEYS = ["'net_' + str(i)", "'net_%d' % i", "'net_{}'.format(i)", "f'net_{i}'"]
+
+
+@pytest.mark.parametrize("key", SURE_KEYS)
+def test_keys_that_are_put_together_are_strings(rule, key):
+    text = net(f"self.nets = {{{key}: nn.Linear(2, 2) for i in range(n)}}")
+    assert rule.safeties(text) == [Safety.UNSAFE]

@@ -80,10 +80,43 @@ def index_of(store: Store) -> ast.expr | None:
 
 
 def is_key(node: ast.expr | None) -> bool:
-    """Whether a key is a string that a `ModuleDict` takes."""
-    if isinstance(node, ast.Constant):
-        text = node.value
-        return isinstance(text, str) and text not in rows.MODULE_DICT_ATTRIBUTES and text != "" and "." not in text
-    if isinstance(node, ast.JoinedStr):
-        return not any(isinstance(one, ast.Constant) and "." in str(one.value) for one in node.values)
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
+    """Whether a key is surely a string that a `ModuleDict` takes."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text not in rows.MODULE_DICT_ATTRIBUTES and text != "" and "." not in text
+        case ast.JoinedStr(values=values):
+            return not any(isinstance(one, ast.Constant) and "." in str(one.value) for one in values)
+        case ast.BinOp(op=ast.Add() | ast.Mod(), left=left, right=right):
+            texts = [one.value for one in (left, right) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            return bool(texts) and not any("." in one for one in texts)
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
+            return "." not in text
+        case ast.Call(func=ast.Name(id="str")):
+            return True
+    return False
+
+
+def may_be_key(node: ast.expr | None, function: ast.AST) -> bool:
+    """Whether a key of a function may be such a string, for all that the function says: no number that it counts."""
+    match node:
+        case ast.Name(id=name):
+            return not any(_counts(one, name) for one in ast.walk(function))
+        case ast.Attribute() | ast.Subscript():
+            return True
+    return False
+
+
+def _counts(node: ast.AST, name: str) -> bool:
+    """Whether a piece of code makes a number of a name: `for i in range(3)`, `for i, x in enumerate(rows)`, `i = 0`."""
+    match node:
+        case (
+            ast.For(target=target, iter=ast.Call(func=ast.Name(id=called)))
+            | ast.comprehension(target=target, iter=ast.Call(func=ast.Name(id=called)))
+        ):
+            first = target.elts[0] if isinstance(target, ast.Tuple) and called == "enumerate" else target
+            return called in {"range", "enumerate"} and isinstance(first, ast.Name) and first.id == name
+        case ast.arg(arg=named, annotation=ast.Name(id="int")):
+            return named == name
+        case ast.Assign(targets=[ast.Name(id=named)], value=ast.Constant(value=value)):
+            return named == name and not isinstance(value, str)
+    return False

@@ -85,6 +85,7 @@ STRENGTHS: dict[str, float] = {
     "module-call": 0.95,
     "attached": 1.0,
     "unregistered": 1.0,
+    "keys-unproven": 0.7,
     "kept-plainly": 0.85,
     "kept-out": 0.2,
     "handed-on": 0.75,

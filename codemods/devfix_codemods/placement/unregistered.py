@@ -4,6 +4,7 @@ The repair makes a container of `torch.nn` of the plain one. So an attribute is 
 container must be able to stand wherever it is assigned and used, and nothing may register or move its parts otherwise.
 """
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from devfix_codemods.placement.plain_containers import (
     is_expression,
     is_key,
     keys,
+    may_be_key,
     shape_of,
     with_operands,
 )
@@ -46,6 +48,8 @@ class Holder:
     """Whether the plain ones are lists or mappings."""
     sort: str = MODULE
     """What they hold."""
+    has_sure_keys: bool = True
+    """Whether all keys of mappings are known to be strings, as they have to be then."""
     made: list[tuple[Store, Node]] = field(default_factory=list)
     """The plain containers that are assigned to it, each with its assignment; there may be several, by branches."""
     inner: list[Node] = field(default_factory=list)
@@ -89,7 +93,7 @@ def unregistered(births: "Births", parts: dict[Node, Source]) -> dict[Node, Hold
             if part is None or part in found:
                 continue
             made = parts.get(part) or next(iter(births.graph.sources[part]), _parameter(part))
-            links = (*made.links, UNREGISTERED)
+            links = (*made.links, UNREGISTERED, *(() if holder.has_sure_keys else ("keys-unproven",)))
             births.graph.sources[part] = [replace(made, links=links)]
             link = "kept-out" if sounds_kept_out(attribute) else "kept-plainly"
             births.graph.supports(part, births.place_of_module(owner), link, part.guard)
@@ -165,7 +169,9 @@ class _Containers:
         match container.op:
             case Op.SEQUENCE:
                 given: tuple[Node, ...] = container.args
-            case Op.MAPPING | Op.COMPREHENSION if all(map(is_key, keys(container.syntax))):
+            case Op.MAPPING | Op.COMPREHENSION:
+                for key in keys(container.syntax):
+                    self._key(key, container.function)
                 given = container.args
             case Op.CALL | Op.OPERATION if shape_of(container) is not None:
                 for one in with_operands(container):
@@ -176,6 +182,13 @@ class _Containers:
                 raise _NotReplaceableError
         for one in given:
             self._element(one)
+
+    def _key(self, key: ast.expr | None, function: Function) -> None:
+        """A key of a mapping, which has to be a string there."""
+        if not is_key(key):
+            if not may_be_key(key, function.syntax):
+                raise _NotReplaceableError
+            self._holder.has_sure_keys = False
 
     def _element(self, element: Node) -> None:
         """A module, or a container of modules, which then has to become one too."""
@@ -253,8 +266,8 @@ class _Containers:
                 raise _NotReplaceableError
         for store in function.stores:
             if not store.is_attribute and store.base in self._aliases:
-                if store.index is not None and self._holder.shape == DICT and not is_key(index_of(store)):
-                    raise _NotReplaceableError
+                if store.index is not None and self._holder.shape == DICT:
+                    self._key(index_of(store), function)
                 self._element(store.value)
             elif store.is_attribute and store not in self._holder.stores and self._is_of_container(store.value):
                 raise _NotReplaceableError

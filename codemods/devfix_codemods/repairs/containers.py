@@ -30,6 +30,8 @@ def registered(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
     parts = f"{holder.sort.lower()}s"
     title = f"Keep `{kept}` in `nn.{holder.container}`: parameters() and state_dict() then include its {parts}"
     effect = f"the parameters in `{kept}` are trained and saved with their module from now on"
+    if not holder.has_sure_keys:
+        effect += "; its keys have to be strings without a dot"
     yield Cut(tuple(edits), title, sure=False, effect=effect)
 
 
