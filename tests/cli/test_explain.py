@@ -29,6 +29,24 @@ RuntimeError: Expected all tensors to be on the same device, but found at least 
 (when checking argument for argument target in method wrapper_CUDA_nll_loss_forward)
 """
 MESSAGE = TRACEBACK.splitlines()[-1].removeprefix("RuntimeError: ")
+SHUFFLED = """\
+import torch
+from torch.utils.data import DataLoader
+
+torch.set_default_device("cuda")
+data = torch.randn(8, 3)
+loader = DataLoader(data, shuffle=True)
+for x in loader:
+    print(x.sum())
+"""
+DRAWN = """\
+Traceback (most recent call last):
+  File "/home/me/train.py", line 7, in <module>
+    for x in loader:
+  File "/usr/lib/python3.12/site-packages/torch/utils/data/sampler.py", line 193, in __iter__
+    yield from torch.randperm(n, generator=generator).tolist()
+RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'
+"""
 
 
 @pytest.fixture
@@ -93,7 +111,22 @@ def test_a_line_that_is_no_longer_there_is_not_explained(devfix: Devfix, tree: P
     assert "the file here differs" in ran.out
 
 
+def test_a_finding_of_another_sort_is_not_told_for_an_error_elsewhere(devfix: Devfix, tree: Path) -> None:
+    in_order = SHUFFLED.replace("shuffle=True", "shuffle=False")
+    (tree / "train.py").write_text(f"{in_order}weights = torch.load('w.pt')\n")
+    ran = devfix("explain", "-", "--output-format", "json", stdin=DRAWN.encode())
+    assert ran.code == 1
+    assert ran.json["findings"] == []
+
+
 # What is known
+
+
+def test_an_error_inside_of_torch_leads_to_the_rule_for_it(devfix: Devfix, tree: Path) -> None:
+    (tree / "train.py").write_text(SHUFFLED)
+    ran = devfix("explain", "-", "--output-format", "json", stdin=DRAWN.encode())
+    assert ran.code == 0
+    assert [(one["code"], one["line"]) for one in ran.json["findings"]] == [("DVF404", 6)]
 
 
 def test_the_message_the_finding_and_the_places_are_told(devfix: Devfix, train: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from devfix_codemods import engine
-from devfix_codemods.diagnosis import Message, read_message
-from devfix_codemods.diagnosis.known import covers, places_at
+from devfix_codemods.diagnosis import Category, Message, read_message
+from devfix_codemods.diagnosis.known import answers, covers, places_at
 from devfix_codemods.findings import Finding, Safety
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.program import Program
@@ -36,6 +36,11 @@ class Located:
     path: Path
     source: Source
     moved: bool = False
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the line of the frame is known in the file here."""
+        return not self.moved or _line_here(self.frame, self.source) is not None
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,8 @@ def _explained(error: Pasted, message: Message) -> Explained:
     located = [(frame, _located(frame)) for frame in users]
     frames = tuple(one for _, one in located if one is not None)
     missing = cells + tuple(frame for frame, one in located if one is None)
-    return Explained(error, message, frames, missing, tuple(_findings(frames)), tuple(_meetings(frames[-1:])))
+    findings = tuple(_findings(frames, message.category))
+    return Explained(error, message, frames, missing, findings, tuple(_meetings(frames[-1:])))
 
 
 def _is_foreign(file: str) -> bool:
@@ -192,19 +198,19 @@ def _line_here(frame: TracebackFrame, source: Source) -> int | None:
     return min(same, key=lambda number: abs(number - frame.line)) if same else None
 
 
-def _findings(frames: Sequence[Located]) -> Iterator[tuple[Located, Finding]]:
-    """What the rules find that speaks of a line of the traceback; else, in the file of the crash, all of one kind."""
+def _findings(frames: Sequence[Located], category: Category) -> list[tuple[Located, Finding]]:
+    """What the rules find that speaks of a line of the traceback; else what they find of such errors in its files."""
     every = Options(frozenset(rule.code for rule in all_rules()), unsafe=True)
-    seen: set[tuple[str, Finding]] = set()
+    found: dict[tuple[Path, Finding], tuple[Located, Finding]] = {}
+    others: dict[tuple[Path, Finding], tuple[Located, Finding]] = {}
     for located in reversed(frames):
-        if located.moved and _line_here(located.frame, located.source) is None:
-            continue
         checked = engine.check(located.source, every)
         for finding in checked.findings if isinstance(checked, Checked) else ():
-            key = (str(located.path), finding)
-            if key not in seen and covers(finding, located.frame.line) and not finding.code.startswith("DVF302"):
-                seen.add(key)
-                yield located, finding
+            if located.is_placed and covers(finding, located.frame.line) and not finding.code.startswith("DVF302"):
+                found.setdefault((located.path, finding), (located, finding))
+            elif answers(finding, category):
+                others.setdefault((located.path, finding), (located, finding))
+    return list((found or others).values())
 
 
 def _meetings(frames: Sequence[Located]) -> Iterator[tuple[Located, str]]:

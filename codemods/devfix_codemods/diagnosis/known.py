@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from devfix_codemods import engine
+from devfix_codemods.diagnosis.messages import Category
 from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import Diagnosis, Repair
 from devfix_codemods.edits.operations import Edit, InsertStatement
@@ -35,6 +36,17 @@ def known_fixes(project: Project, diagnosis: Diagnosis) -> Iterator[Repair]:
 
 _MOVE_NOTHING = frozenset({"DVF301", "DVF302", "DVF303", "DVF401", "DVF403", "DVF501", "DVF502"})
 """Rules whose fixes leave values where they are, where there is an accelerator."""
+_RULES_FOR = {
+    Category.GENERATOR: frozenset({"DVF404"}),
+    Category.RNG_STATE: frozenset({"DVF404"}),
+    Category.PIN_MEMORY: frozenset({"DVF403"}),
+    Category.LOAD: frozenset({"DVF401"}),
+    Category.NO_ACCELERATOR: frozenset({"DVF501", "DVF502"}),
+    Category.AUTOCAST: frozenset({"DVF301", "DVF303"}),
+    Category.FORK: frozenset({"DVF405"}),
+    Category.WRAPPER: frozenset({"DVF208"}),
+}
+"""What is raised inside of torch, by a loader's worker or a wrapper, and which rules find its cause."""
 _EFFECTS = {"DVF204": "the parameters in it are trained and saved with their module from now on"}
 """What the fixes of a rule change in what the program computes."""
 
@@ -94,14 +106,22 @@ def _lines(diagnosis: Diagnosis) -> dict[str, set[int]]:
 
 
 def _rank(finding: Finding, lines: set[int], diagnosis: Diagnosis, file: str) -> int | None:
-    """How closely a finding speaks of the crash: 0 its sink is the crash, 1 its trail passes a line of ours; None."""
+    """How closely a finding speaks of the crash: 0 its sink is the crash, 1 it stands on a line of ours, 2 its trail
+    passes one, 3 it is of the only rule for such errors; None where it speaks of something else."""
     sink = diagnosis.sink
     covered = range(finding.span.line, finding.span.end_line + 1)
     if file == sink.file and sink.span.line in covered:
         return 0
     if any(line in covered for line in lines):
         return 1
-    return 2 if any(step.path is None and step.span.line in lines for step in finding.trail) else None
+    if any(step.path is None and step.span.line in lines for step in finding.trail):
+        return 2
+    return 3 if answers(finding, diagnosis.category) else None
+
+
+def answers(finding: Finding, category: Category) -> bool:
+    """Whether a finding is of a rule that is there for such errors, which may come up far from their cause."""
+    return finding.code in _RULES_FOR.get(category, ())
 
 
 def covers(finding: Finding, line: int) -> bool:
