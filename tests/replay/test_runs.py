@@ -447,7 +447,7 @@ def test_a_replay_that_is_interrupted_while_its_script_starts_leaves_nothing(
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 120
             while not (note.exists() and note.read_text().endswith(".")) and time.monotonic() < deadline:
                 time.sleep(0.02)
             self.returncode = 0  # nobody waits for it

@@ -197,7 +197,7 @@ def drive(
 
 def noted(folder: Path, files: int = 1) -> list[int]:
     """The processes that so many jobs noted, as soon as they did."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while len(found := list(folder.glob("*.pids"))) < files:
         assert time.monotonic() < until, "nothing was noted"
         time.sleep(0.02)
@@ -212,7 +212,7 @@ def lives(pid: int) -> bool:
         return False
 
 
-def are_gone(pids: Sequence[int], seconds: float = 20) -> bool:
+def are_gone(pids: Sequence[int], seconds: float = 60) -> bool:
     """Whether all of them end within that time."""
     until = time.monotonic() + seconds
     while any(map(lives, pids)):

@@ -67,15 +67,16 @@ def test_workers_and_all_that_they_started_die_with_the_driver(
     assert len(pids) == 4
     assert all(map(lives, pids))
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert are_gone(pids)
 
 
 def test_ctrl_c_ends_all_work(program: Program, job: JobMaker, folder: Path) -> None:
-    process = driver(program, [job("family", "a"), job("tidy", "b")])
+    patient = Program(program.function, grace=60.0)  # a busy machine takes its time
+    process = driver(patient, [job("family", "a"), job("tidy", "b")])
     pids = noted(folder, 2)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert (out, err) == ("interrupted\n", "")
     assert not any(map(lives, pids))
     assert (folder / "b.tidied").exists()

@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -24,7 +25,7 @@ def start(program: Program, job: Job) -> subprocess.Popen[bytes]:
 
 
 def close(process: subprocess.Popen[bytes]) -> None:
-    process.wait(20)
+    process.wait(60)
     for stream in (process.stdin, process.stdout, process.stderr):
         assert stream is not None
         stream.close()
@@ -41,7 +42,7 @@ def test_the_end_of_its_input_is_its_end(program: Program, job: JobMaker, folder
 
 
 def test_it_may_tidy_up_when_it_is_asked_to_end(program: Program, job: JobMaker, folder: Path) -> None:
-    worker = start(program, job("tidy"))
+    worker = start(replace(program, grace=60.0), job("tidy"))  # a busy machine takes its time
     noted(folder)
     worker.terminate()
     close(worker)
@@ -53,7 +54,7 @@ def test_one_that_does_not_listen_is_killed(program: Program, job: JobMaker, fol
     pids = noted(folder)
     worker.terminate()
     assert are_gone([worker.pid, *pids])
-    assert worker.wait(20) == -signal.SIGKILL
+    assert worker.wait(60) == -signal.SIGKILL
     close(worker)
 
 

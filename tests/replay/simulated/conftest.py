@@ -96,13 +96,13 @@ def _zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Zygote]:
 
 @pytest.fixture
 def simulate(_zygote: _Zygote) -> Simulate:
-    """`simulate(code, devices=1, timeout=30) -> Result`: run a snippet under a simulation with so many devices.
+    """`simulate(code, devices=1, timeout=120) -> Result`: run a snippet under a simulation with so many devices.
 
     `torch` is imported anew by the snippet's own `import torch`; `keep(name, value)` is there to hand values back. Its
     leading empty lines are dropped, so that line 1 is its first line of code. It is the only file of the user's tree.
     """
 
-    def run(code: str, devices: int = 1, timeout: float = 30) -> Result:
+    def run(code: str, devices: int = 1, timeout: float = 120) -> Result:
         return _zygote.run(code, devices, timeout)
 
     return run

@@ -76,7 +76,7 @@ batches = torch.utils.data.BatchSampler(torch.utils.data.SequentialSampler(data)
 assert sum(len(batch[1]) for batch in DataLoader(data, sampler=weighted, batch_size=3)) == 8
 assert sorted(int(label) for _, label in DataLoader(data, sampler=subset)) == [1, 3]
 assert [batch[1].tolist() for batch in DataLoader(data, batch_sampler=batches)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
-loader = DataLoader(data, num_workers=1, persistent_workers=True, worker_init_fn=number_of, timeout=20, batch_size=8)
+loader = DataLoader(data, num_workers=1, persistent_workers=True, worker_init_fn=number_of, timeout=100, batch_size=8)
 keep("epochs", [[batch[1].tolist() for batch in loader] for _ in range(2)])
 first, second = torch.utils.data.random_split(data, [6, 2], generator=torch.Generator().manual_seed(0))
 keep("split", [len(first), len(second), len(next(iter(DataLoader(first, batch_size=6)))[0])])

@@ -239,7 +239,7 @@ def sent(make):
     queue, done = context.Queue(), context.Event()
     process = context.Process(target=send, args=(queue, done, make))
     process.start()
-    value = queue.get(timeout=20)
+    value = queue.get(timeout=100)
     done.set()
     process.join()
     return value
@@ -283,7 +283,7 @@ keep("module", sorted({{str(tensor.device) for tensor in model.state_dict().valu
 def test_memory_is_shared_with_the_process_that_it_is_sent_to(simulate: Simulate) -> None:
     code = """
 def fill(queue, back):
-    tensor = queue.get(timeout=20)
+    tensor = queue.get(timeout=100)
     tensor.fill_(7)
     back.put(str(tensor.device))
 
@@ -293,7 +293,7 @@ process = context.Process(target=fill, args=(queue, back))
 process.start()
 shared = torch.zeros(2, device="cuda")
 queue.put(shared)
-keep("there", back.get(timeout=20))
+keep("there", back.get(timeout=100))
 process.join()
 keep("here", [str(shared.device), shared.tolist()])
 """
