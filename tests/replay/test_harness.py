@@ -2,36 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from devfix.replay.backends import Backend, PlainCpu, Simulated
-from devfix.replay.changes import Change
+from devfix.replay.backends import PlainCpu
 from devfix.replay.confinement import Bubblewrap
-from devfix.replay.options import ReplayOptions
-from devfix.replay.replaying import replay_on
 from devfix.replay.results import ReplayResult
 from devfix.replay.verdict_kinds import Kind
 
 Drive = Callable[..., ReplayResult]
-
-
-@pytest.fixture
-def drive(tree: Path, simulation: Simulated) -> Drive:
-    """Replay a library file whose text has `old` before and `new` after; extra arguments are `ReplayOptions`."""
-
-    def run(
-        text: str, old: str, new: str, backend: Backend = simulation, name: str = "ops.py", **options: Any
-    ) -> ReplayResult:
-        path = tree / "pack" / name
-        path.parent.mkdir(exist_ok=True)
-        (path.parent / "__init__.py").touch()
-        path.write_text(text)
-        assert old in text
-        change = Change(path, text.encode(), text.replace(old, new).encode())
-        return replay_on(backend, [change], ReplayOptions(**{"timeout": 90, "parallel_runs": 1, **options}))[0]
-
-    return run
 
 
 def step(result: ReplayResult) -> str | None:
