@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,3 +17,14 @@ def checkpoint() -> str:
     torch.save({"weight": torch.ones(1)}, file)
     torch.serialization._package_registry[:] = known
     return str(file)
+
+
+def find_checkpoints() -> None:
+    """Have `torch.load` find such a file where there is none."""
+    load = torch.load
+
+    def load_any(file: Any, *given: Any, **named: Any) -> Any:
+        is_absent = isinstance(file, (str, Path)) and not Path(file).exists()
+        return load(checkpoint() if is_absent else file, *given, **named)
+
+    vars(torch)["load"] = load_any

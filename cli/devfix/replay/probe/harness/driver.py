@@ -141,7 +141,9 @@ def part_text(target: Target, plans: Any, began: Arguments, given: Arguments, ab
     where = f"`{target.name}` of {target.file}" if target.name else target.file
     doc = f'"""Runs lines of {where} with values that devfix made; what cannot run here before them is left out."""'
     start = head(replace(target, name=""), absent).partition('"""\n\n')[2]
-    helpers = "".join(f"\n\n{_source(file)}\n" for file in (*_needed(rest), "alone.py", "parts.py"))
+    helpers = "".join(
+        f"\n\n{_source(file)}\n" for file in dict.fromkeys((*_needed(rest), "checkpoints.py", "alone.py", "parts.py"))
+    )
     return f"{doc}\n\n{start}{helpers}{rest}"
 
 

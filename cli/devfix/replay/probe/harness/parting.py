@@ -34,6 +34,8 @@ BEGIN_SECONDS = 15.0
 """So long what stands before the lines may take altogether."""
 PARTS_SECONDS = 20.0
 """After that no other lines are tried."""
+MOST_FOUND = 2
+"""So many that fail behind the patched lines are told of."""
 
 STANDING: dict[str, Any] = {"Model": Model, "Maker": Maker, "Batches": Batches, "checkpoint": checkpoint}
 """What drivers hold to stand for what somebody gives."""
@@ -150,7 +152,7 @@ def search_parts(
     target: Target, absent: Sequence[str], root: Path, caller: Caller, tell: Tell, best: Arguments | None
 ) -> None:
     """Look for values for the parts of a target, and tell of each with which patched lines run."""
-    listed, latest = list(absent), time.monotonic() + PARTS_SECONDS
+    listed, latest, count = list(absent), time.monotonic() + PARTS_SECONDS, 0
     for lines in target.parts:
         if time.monotonic() > latest:
             return
@@ -162,7 +164,8 @@ def search_parts(
         if search.best is not None and search.best[0][0]:
             _, given, attempt = search.best
             tell(dataclasses.replace(search.found(given, attempt), part=tuple(lines)))
-            if search.is_complete:
+            count += 1
+            if search.is_complete or count == MOST_FOUND:
                 return
 
 

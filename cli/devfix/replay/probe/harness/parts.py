@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from .alone import Alone, Left, complete, definition, inner_blocks, leaves
+from .checkpoints import find_checkpoints
 
 
 class NotLedError(Exception):
@@ -40,6 +41,7 @@ class Part:
         self.owner: Any = None
         self.names: dict[str, Any] = {}
         complete(file)
+        find_checkpoints()
 
     def load(self) -> None:
         """Import the file as far as its statements run; a script up to the lines."""
