@@ -1,6 +1,7 @@
 """From a changed file that nothing ran to what drivers of it show: a search for each function, then its runs."""
 
 import ast
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from devfix_codemods.findings import Finding
 
 from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
+from devfix.replay.comparing import difference
 from devfix.replay.harness.regions import holds_reasons, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
 from devfix.replay.harness.verdicts import Proof
@@ -24,6 +26,8 @@ MOST_TARGETS = 4
 """So many functions of a file are driven."""
 MOST_WAYS = 2
 """Through so many functions it is tried to run the patched lines of one."""
+LAST_BEGINS = 60.0
+"""So many seconds after the first function of a file no other one is begun with."""
 MOST_PARTS = 2
 """So many parts of a function are run alone."""
 _ORDER = (Kind.REFUTED, Kind.CONFIRMED, Kind.HARMLESS, Kind.NOT_REACHED, Kind.INCONCLUSIVE)
@@ -78,8 +82,18 @@ class Harness:
         places = frozenset(bug_places(stage.relative(change.path), patch, change.findings))
         tree = ast.parse(patch.after)
         targets = [with_parts(target, tree, patch, change.findings) for target in found[:MOST_TARGETS]]
-        driven = tuple(self._drive(target, change, places) for target in targets)
+        driven = tuple(self._driven(targets, change, places))
         return _together(driven, patch, stage.relative(change.path))
+
+    def _driven(
+        self, targets: Sequence[Target], change: Change, places: frozenset[tuple[str, int]]
+    ) -> Iterator[Driven]:
+        """What each target came to, until too much time went by."""
+        latest = time.monotonic() + LAST_BEGINS
+        for target in targets:
+            yield self._drive(target, change, places)
+            if time.monotonic() > latest:
+                return
 
     @cached_property
     def version(self) -> Version:
@@ -164,7 +178,15 @@ class Harness:
         watch = {self.schedule.stage.relative(path): patch.watched for path, patch in self.version.patches.items()}
         before = self._before(program, name, backend)
         after = Run(program, f"driver of {name}, after{where}", backend, self._files, watch)
-        return Runs(self.schedule.outcome(before), self.schedule.outcome(after), effects=self.version.effects)
+        first, second, again = self.schedule.outcome(before), self.schedule.outcome(after), None
+        if (
+            first.passed
+            and second.passed
+            and not backend.can_show_device_bugs
+            and difference(first, second) is not None
+        ):
+            again = self.schedule.outcome(replace(before, suffix=", again"))
+        return Runs(first, second, again, effects=self.version.effects)
 
     @property
     def _files(self) -> dict[Path, bytes | None]:

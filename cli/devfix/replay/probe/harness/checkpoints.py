@@ -21,10 +21,11 @@ def checkpoint() -> str:
 
 def find_checkpoints() -> None:
     """Have `torch.load` find such a file where there is none."""
-    load = torch.load
+    serialization: Any = torch.serialization
+    opened = serialization._open_file_like
 
-    def load_any(file: Any, *given: Any, **named: Any) -> Any:
-        is_absent = isinstance(file, (str, Path)) and not Path(file).exists()
-        return load(checkpoint() if is_absent else file, *given, **named)
+    def open_any(file: Any, mode: str) -> Any:
+        is_absent = "r" in mode and isinstance(file, (str, Path)) and not Path(file).exists()
+        return opened(checkpoint() if is_absent else file, mode)
 
-    vars(torch)["load"] = load_any
+    serialization._open_file_like = open_any
