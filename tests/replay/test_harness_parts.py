@@ -38,7 +38,7 @@ def test_a_script_whose_data_is_not_there_is_run_from_its_loop_on(drive: Drive) 
     result = drive(SCRIPT, "net(inputs), labels)", "net(inputs), labels.to(device))")
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
     assert result.harness is not None
-    assert result.harness.function == "ops.py, lines 15 to 19"
+    assert (result.harness.function, result.harness.lines) == ("ops.py", (15, 19))
     assert "loader=Batches([(torch.rand(2, 24), torch.randint(0, 2, (2,)))" in text_of(result)
 
 
@@ -184,3 +184,54 @@ def main(x):
 """
     result = drive(text, "torch.ones(x.shape)", "torch.ones(x.shape, device=x.device)")
     assert result.verdict.kind is Kind.INCONCLUSIVE, result.verdict.reason
+
+
+def test_another_device_error_in_front_is_not_passed_over(drive: Drive) -> None:
+    text = """
+import torch
+
+
+def main():
+    rows = open("/nowhere/at/all").read().split()
+    x = torch.ones(2, device="cuda" if torch.cuda.is_available() else "cpu")
+    y = x + torch.zeros(2)
+    z = x * torch.arange(2)
+    return z, y, rows
+"""
+    result = drive(text, "torch.arange(2)", "torch.arange(2, device=x.device)")
+    assert result.verdict.kind is Kind.INCONCLUSIVE, result.verdict.reason
+
+
+def test_a_checkpoint_that_is_not_there_is_stood_in_for(drive: Drive) -> None:
+    text = """
+import torch
+
+opt = {"epoch": 0}
+net = torch.nn.Linear(2, 2)
+if opt["epoch"] != 0:
+    net.load_state_dict(torch.load("saved/net_%d.pth" % opt["epoch"]))
+rows = open("/nowhere/at/all").read()
+"""
+    result = drive(text, '% opt["epoch"])', '% opt["epoch"], map_location="cpu")')
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "without an accelerator RuntimeError at pack/ops.py:7 is gone" in result.verdict.reason
+
+
+def test_what_makes_a_model_gives_one_with_what_is_asked_of_it(drive: Drive) -> None:
+    text = """
+import torch
+from torch import nn
+
+
+class Method(nn.Module):
+    def __init__(self, model_func):
+        super().__init__()
+        self.feature = model_func()
+        self.head = nn.Linear(self.feature.final_feat_dim, 4)
+
+    def forward(self, x):
+        return self.head(x) + torch.ones(4)
+"""
+    result = drive(text, "torch.ones(4)", "torch.ones(4, device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "Maker('same', final_feat_dim=16)" in text_of(result)

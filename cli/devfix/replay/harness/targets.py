@@ -42,8 +42,11 @@ class Target:
     @property
     def told(self) -> str:
         """What it is called."""
-        name = self.name or PurePosixPath(self.file).name
-        return f"{name}, lines {self.part[0]} to {self.part[1]}" if self.part else name
+        return f"{self.own_name}, lines {self.part[0]} to {self.part[1]}" if self.part else self.own_name
+
+    @property
+    def own_name(self) -> str:
+        return self.name or PurePosixPath(self.file).name
 
     @property
     def on_host(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import errors
 from .alone import Left, definition
 from .calling import Caller, TooSlow, limited, quiet
 from .checkpoints import checkpoint
@@ -68,7 +69,9 @@ class Trying(Part):
             if missing:
                 self.do(statement, line)
                 return
-            refuses = isinstance(error, Left) or isinstance(statement, ast.Raise)
+            refuses = (
+                isinstance(error, Left) or isinstance(statement, ast.Raise) or errors.device_error(error) is not None
+            )
             if refuses or self._is_patched(statement) or time.monotonic() > self._latest:
                 raise UnfitError from error
             self.left_out = (*self.left_out, statement.lineno)
