@@ -328,13 +328,6 @@ def test_what_cannot_be_imported_stops_there(drive: Drive) -> None:
 
 
 def test_a_module_of_the_project_that_is_missing_gets_no_stand_in(drive: Drive) -> None:
-    result = drive(f"from pack.generated import table\n{POSITIONS}".replace("scale *", "table *"), *ON_X)
-    assert step(result) == "import"
-    assert result.harness is not None
-    assert not result.harness.absent
-
-
-def test_what_needs_no_module_of_the_project_that_is_missing_is_run(drive: Drive) -> None:
     result = drive(f"from pack.generated import table\n{POSITIONS}", *ON_X)
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
     assert result.harness is not None
