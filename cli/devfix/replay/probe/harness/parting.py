@@ -59,7 +59,7 @@ class Trying(Part):
         self._latest = time.monotonic() + BEGIN_SECONDS
         self.lost: set[str] = set()
 
-    def do(self, statement: Any, line: int | None = None) -> None:
+    def do(self, statement: Any, line: Any = None) -> None:
         """Run a statement, and leave it out from now on where it cannot run."""
         try:
             with limited(STATEMENT_SECONDS), quiet():

@@ -132,7 +132,7 @@ class Part:
         if holds == (line in self.assumed):
             raise NotLedError(f"the condition of line {line} {'holds' if holds else 'does not hold'}")
 
-    def do(self, statement: Any, line: int | None = None) -> None:
+    def do(self, statement: Any, line: Any = None) -> None:
         """Run a statement, if it is not left out."""
         if line is not None:
             for one in ast.walk(statement):
