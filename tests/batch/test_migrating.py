@@ -219,6 +219,17 @@ def test_a_replay_in_the_sandbox_confirms(tmp_path: Path) -> None:
 @pytest.mark.slow
 @sandbox
 @torch
+def test_a_function_that_nothing_runs_is_driven(tmp_path: Path) -> None:
+    ops = b"import torch\n\n\ndef moved(x: torch.Tensor):\n    return x + torch.arange(x.shape[-1])\n"
+    outcome = done(tmp_path, {"ops.py": ops}, {"execute": True}, rules=Rules(select=("DVF104",), unsafe=True))
+    assert [(fix.code, fix.verdict, fix.dropped) for fix in outcome.fixes] == [("DVF104", "confirmed", None)]
+    assert [(verdict.path, verdict.kind) for verdict in outcome.verdicts] == [("ops.py", "confirmed")]
+    assert outcome.verdicts[0].command == "python devfix_driver.py"
+
+
+@pytest.mark.slow
+@sandbox
+@torch
 def test_the_own_tests_of_a_repository_confirm(tmp_path: Path) -> None:
     files: dict[str, bytes | str] = {"lib.py": KEEPS_A_TENSOR, "test_lib.py": TESTS_IT}
     outcome = done(tmp_path, files, {"execute": True, "tests": True}, rules=Rules(select=("DVF203",), unsafe=True))

@@ -147,3 +147,17 @@ class TestReplay:
         assert devfix("report", "--replay", "--on", "cpu").code == 1
         assert verdicts(tree) == ["not replayed"]
         assert not page(tree).css(".replay")
+
+    @pytest.mark.slow
+    def test_a_function_that_nothing_runs_is_driven(self, tree: Path, devfix: Devfix) -> None:
+        (tree / "pyproject.toml").touch()
+        (tree / "lib.py").write_text(
+            "import torch\n\n\ndef wrong(n, x):\n    return torch.arange(n)\n\n\n"
+            "def right(n, x):\n    return torch.arange(n, device=x.device)\n\n\n"
+            "def counted(x):\n    return x + wrong(x.shape[-1], x)\n"
+        )
+        assert devfix("report", "--replay", "--on", "simulated").code == 1
+        assert verdicts(tree) == ["confirmed"]
+        assert "made by torch.rand at devfix_driver.py" in page(tree).css_first(".replay").text()
+        assert devfix("report", "--replay", "--on", "simulated", "--no-harness").code == 1
+        assert verdicts(tree) == ["inconclusive"]

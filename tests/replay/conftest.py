@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from devfix.replay import backends
-from devfix.replay.backends import PlainCpu, Simulated
+from devfix.replay.backends import Backend, PlainCpu, Simulated
 from devfix.replay.changes import Change
 from devfix.replay.options import ReplayOptions
 from devfix.replay.replaying import replay_on
@@ -59,6 +59,24 @@ def simulated(tree: Path, simulation: Simulated) -> Callable[[str, str], ReplayR
         path.write_text(before)
         change = Change(path, before.encode(), after.encode())
         return replay_on(simulation, [change], ReplayOptions(timeout=90))[0]
+
+    return run
+
+
+@pytest.fixture
+def drive(tree: Path, simulation: Simulated) -> Callable[..., ReplayResult]:
+    """Replay a library file whose text has `old` before and `new` after; extra arguments are `ReplayOptions`."""
+
+    def run(
+        text: str, old: str, new: str, backend: Backend = simulation, name: str = "ops.py", **options: Any
+    ) -> ReplayResult:
+        path = tree / "pack" / name
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(text)
+        assert old in text
+        change = Change(path, text.encode(), text.replace(old, new).encode())
+        return replay_on(backend, [change], ReplayOptions(**{"timeout": 90, "parallel_runs": 1, **options}))[0]
 
     return run
 

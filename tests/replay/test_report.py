@@ -53,7 +53,16 @@ def test_what_a_driver_showed_is_told_as_such() -> None:
         "stand_ins": ["timm"],
         "driver": "import torch\n",
         "path": "/copies/devfix_driver.py",
+        "lines": None,
     }
+
+
+def test_lines_that_ran_alone_are_named() -> None:
+    ran = replace(
+        result(PASSED, PASSED, Verdict(Kind.HARMLESS, "same"), Kind.HARMLESS), harness=Driver("main", lines=(3, 5))
+    )
+    assert "        a driver of devfix's own ran lines 3 to 5 of `main` alone" in render([ran])
+    assert as_json([ran])["replays"][0]["harness"]["lines"] == [3, 5]
 
 
 def test_a_driver_that_came_to_nothing_has_no_part_in_the_verdict() -> None:

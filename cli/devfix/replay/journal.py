@@ -87,6 +87,7 @@ class Driver(msgspec.Struct, tag_field="event", tag="driver"):
     absent: list[str] = []
     reached: list[int] = []
     is_inert: bool = False
+    part: list[int] = []
 
 
 class NoPytest(msgspec.Struct, tag_field="event", tag="no pytest"):

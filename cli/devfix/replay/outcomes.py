@@ -159,7 +159,7 @@ class FoundDriver:
 
     `step` is where it stops short of its end or of the patched lines, and `why`; None where it does not. `absent` are
     the packages with stand-ins, and `reached` the patched lines that it runs; with `is_inert` one of these works on a
-    stand-in.
+    stand-in. Of a `part` of a function or file the first and last line run alone.
     """
 
     text: str | None
@@ -168,6 +168,7 @@ class FoundDriver:
     absent: tuple[str, ...] = ()
     reached: tuple[int, ...] = ()
     is_inert: bool = False
+    part: tuple[int, ...] = ()
 
 
 _BUSY = 0.5
@@ -194,8 +195,9 @@ class Outcome:
     crashed with a device error, `audit` what an audited run had where: see `auditing`. `processor_seconds` are those of
     all its processes, and `shared` is something outside of its copy that runs beside it could see.
     `suite` tells of each test, where pytest was what ran; the error is then the first device error of the library.
-    `notebook` is how the lines of the notebook that ran are counted, None for a script. `driver` is what was searched
-    for, where that was the run. `frames` are the files and lines of the tree that the error came by.
+    `notebook` is how the lines of the notebook that ran are counted, None for a script. `driver` and `parts`
+    are what was searched for, where that was the run. `frames` are the files and lines of the tree that the error came
+    by.
     """
 
     ending: Ending
@@ -221,6 +223,7 @@ class Outcome:
     suite: SuiteRun | None = None
     notebook: Lines | None = None
     driver: FoundDriver | None = None
+    parts: tuple[FoundDriver, ...] = ()
     frames: tuple[tuple[str, int], ...] = ()
 
     @property

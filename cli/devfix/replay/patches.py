@@ -66,7 +66,7 @@ class Patch:
 
     def coverage(self, lines: Collection[int], fix: Fix | None = None) -> Coverage:
         """What the lines that ran say of the patch, or of the part of it that came from `fix`."""
-        places = _telling(self.places if fix is None else self._places_of(self._changes_of(fix)))
+        places = telling(self.places if fix is None else self._places_of(self._changes_of(fix)))
         reached = tuple(place for place in places if any(line in lines for line in place.lines))
         return Coverage(reached, tuple(place for place in places if place not in reached))
 
@@ -109,7 +109,7 @@ class Patch:
             return ()
 
 
-def _telling(places: tuple[Place, ...]) -> tuple[Place, ...]:
+def telling(places: tuple[Place, ...]) -> tuple[Place, ...]:
     """Those places whose running means something: declarations only where there is nothing else."""
     return tuple(place for place in places if not place.declares) or places
 

@@ -89,7 +89,10 @@ def _driver_lines(result: ReplayResult) -> list[str]:
     if driver is None or driver.step is not None:
         return []
     absent = f"; inert stand-ins for {', '.join(driver.absent)}" if driver.absent else ""
-    lines = [f"{_INDENT}a driver of devfix's own called `{driver.function}`{absent}"]
+    did = f"called `{driver.function}`"
+    if driver.lines:
+        did = "ran lines {} to {} of `{}` alone".format(*driver.lines, driver.function)
+    lines = [f"{_INDENT}a driver of devfix's own {did}{absent}"]
     return [*lines, f"{_INDENT}it is {driver.kept}"] if driver.kept is not None else lines
 
 
@@ -160,7 +163,7 @@ def _driver(driver: Driver | None) -> dict[str, Any] | None:
         return None
     kept = None if driver.kept is None else str(driver.kept)
     told = {"function": driver.function, "step": driver.step, "stand_ins": list(driver.absent)}
-    return {**told, "driver": driver.text, "path": kept}
+    return {**told, "driver": driver.text, "path": kept, "lines": list(driver.lines) or None}
 
 
 def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:

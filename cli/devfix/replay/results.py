@@ -28,7 +28,8 @@ class Driver:
     """A program that devfix wrote, or was to write, to call a function.
 
     `text` is None where there is none. `step` is where it came no further; None where the verdict rests on it. `absent`
-    are the packages with stand-ins, and `kept` is the file, where copies are kept.
+    are the packages with stand-ins, and `kept` is the file, where copies are kept. `lines` are the first and the last
+    one, where it runs some of the function alone.
     """
 
     function: str
@@ -36,6 +37,7 @@ class Driver:
     step: str | None = None
     absent: tuple[str, ...] = ()
     kept: Path | None = None
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,13 +228,15 @@ def _outcome(ended: Ended, events: Events, cells: Lines | None) -> Outcome:
         audit=next((event.record for event in reversed(events.of(Audited))), None),
         processor_seconds=ended.processor_seconds,
         notebook=cells,
-        driver=next((_driver(event) for event in reversed(events.of(Driver))), None),
+        driver=next((_driver(event) for event in reversed(events.of(Driver)) if not event.part), None),
+        parts=tuple(_driver(event) for event in events.of(Driver) if event.part),
         frames=tuple(place for event in events.of(Failure)[:1] for place in event.frames),
     )
 
 
 def _driver(event: Driver) -> FoundDriver:
-    return FoundDriver(event.text, event.step, event.why, tuple(event.absent), tuple(event.reached), event.is_inert)
+    absent, reached, part = tuple(event.absent), tuple(event.reached), tuple(event.part)
+    return FoundDriver(event.text, event.step, event.why, absent, reached, event.is_inert, part)
 
 
 def _ending(ended: Ended, events: Events) -> Ending:

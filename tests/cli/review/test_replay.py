@@ -44,6 +44,26 @@ def test_the_verdict_is_shown_with_the_fix(script: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_function_that_nothing_runs_is_driven(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    (tree / "pyproject.toml").touch()
+    (tree / "lib.py").write_text(
+        "import torch\n\n\ndef wrong(n, x):\n    return torch.arange(n)\n\n\n"
+        "def right(n, x):\n    return torch.arange(n, device=x.device)\n\n\n"
+        "def counted(x):\n    return x + wrong(x.shape[-1], x)\n"
+    )
+
+    def replays_simulated(shown: Shown) -> None:
+        from devfix.replay import ReplayOptions
+
+        shown.app.main._replay_options = lambda: ReplayOptions(on="simulated")
+
+    driven(
+        "y", replays_simulated, "p", sees("DVF101 confirmed"), "P", sees("a driver of devfix's own called `counted`")
+    )
+
+
+@pytest.mark.slow
 def test_after_an_edit_a_verdict_says_nothing(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ReviewApp, "suspend", lambda _app: nullcontext())
     editor_that(script.parent, monkeypatch, "path.read_text()")

@@ -1,8 +1,9 @@
 """From a changed file that nothing ran to what drivers of it show: a search for each function, then its runs."""
 
 import ast
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from devfix_codemods.findings import Finding
 
 from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
+from devfix.replay.comparing import difference
+from devfix.replay.harness.regions import holds_reasons, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
 from devfix.replay.harness.verdicts import Proof
 from devfix.replay.outcomes import FoundDriver, Outcome
@@ -23,6 +26,10 @@ MOST_TARGETS = 4
 """So many functions of a file are driven."""
 MOST_WAYS = 2
 """Through so many functions it is tried to run the patched lines of one."""
+LAST_BEGINS = 60.0
+"""So many seconds after the first function of a file no other one is begun with."""
+MOST_PARTS = 2
+"""So many parts of a function are run alone."""
 _ORDER = (Kind.REFUTED, Kind.CONFIRMED, Kind.HARMLESS, Kind.NOT_REACHED, Kind.INCONCLUSIVE)
 
 
@@ -73,8 +80,20 @@ class Harness:
         if isinstance(found, NoTarget):
             return Judgement(inconclusive(found.reason))
         places = frozenset(bug_places(stage.relative(change.path), patch, change.findings))
-        driven = tuple(self._drive(target, change, places) for target in found[:MOST_TARGETS])
+        tree = ast.parse(patch.after)
+        targets = [with_parts(target, tree, patch, change.findings) for target in found[:MOST_TARGETS]]
+        driven = tuple(self._driven(targets, change, places))
         return _together(driven, patch, stage.relative(change.path))
+
+    def _driven(
+        self, targets: Sequence[Target], change: Change, places: frozenset[tuple[str, int]]
+    ) -> Iterator[Driven]:
+        """What each target came to, until too much time went by."""
+        latest = time.monotonic() + LAST_BEGINS
+        for target in targets:
+            yield self._drive(target, change, places)
+            if time.monotonic() > latest:
+                return
 
     @cached_property
     def version(self) -> Version:
@@ -86,7 +105,7 @@ class Harness:
         others = fallbacks(target, self.version.patches[change.path].after) if target.name else []
         for way in [target, *others][:MOST_WAYS]:
             driven = self._drive_by(way, change, places)
-            if driven.verdict.kind not in (Kind.INCONCLUSIVE, Kind.NOT_REACHED):
+            if not _is_open(driven):
                 return driven
             first = first or driven
             if driven.step == "import" or driven.text is not None:
@@ -95,23 +114,41 @@ class Harness:
         return first
 
     def _drive_by(self, target: Target, change: Change, places: frozenset[tuple[str, int]]) -> Driven:
+        """The driver that calls the target; where it shows nothing, the one that runs the patched lines alone."""
         outcome = self._search(target)
+        driven = self._by_call(target, outcome, change, places)
+        for part in sorted(outcome.parts, key=lambda one: one.step is not None)[:MOST_PARTS]:
+            if not _is_open(driven):
+                return driven
+            alone = self._run(target, part, change, places)
+            driven = driven if _is_open(alone) else alone
+        return driven
+
+    def _by_call(self, target: Target, outcome: Outcome, change: Change, places: frozenset[tuple[str, int]]) -> Driven:
         found = outcome.driver
         if found is None:
             why = obstacle(outcome) or f"failed with {outcome.failure}"
             return Driven(target, inconclusive(f"the search for a driver {why}"), step="search")
         if found.text is None:
             return Driven(target, inconclusive(_stopped(target, found)), None, found.step, None, found.absent)
+        return self._run(target, found, change, places)
+
+    def _run(self, target: Target, found: FoundDriver, change: Change, places: frozenset[tuple[str, int]]) -> Driven:
+        """What the runs of a driver show."""
+        target = replace(target, part=found.part)
         program = Program(self._driver, text=found.text)
         ours, plain = (self._runs(program, target.told, backend) for backend in (self.backend, PlainCpu()))
         stage = self.schedule.stage
         patches = {stage.relative(path): patch for path, patch in self.version.patches.items()}
-        proof = Proof(ours, plain, self.backend, patches, stage.relative(change.path), places, bool(target.host))
-        verdict = proof.verdict()
+        is_ours = bool(target.host or found.part)
+        verdict = Proof(ours, plain, self.backend, patches, stage.relative(change.path), places, is_ours).verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))
         if verdict.kind is Kind.HARMLESS and found.is_inert:
             verdict = inconclusive(f"`{target.told}`: the patched lines meet nothing but stand-ins")
+        patch = self.version.patches[change.path]
+        if verdict.kind is Kind.HARMLESS and found.part and not holds_reasons(found.part, patch, change.findings):
+            verdict = inconclusive(f"`{target.told}` ran, but not all that the findings tell of")
         step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
         return Driven(target, verdict, found.text, step, ours, found.absent)
 
@@ -141,7 +178,15 @@ class Harness:
         watch = {self.schedule.stage.relative(path): patch.watched for path, patch in self.version.patches.items()}
         before = self._before(program, name, backend)
         after = Run(program, f"driver of {name}, after{where}", backend, self._files, watch)
-        return Runs(self.schedule.outcome(before), self.schedule.outcome(after), effects=self.version.effects)
+        first, second, again = self.schedule.outcome(before), self.schedule.outcome(after), None
+        if (
+            first.passed
+            and second.passed
+            and not backend.can_show_device_bugs
+            and difference(first, second) is not None
+        ):
+            again = self.schedule.outcome(replace(before, suffix=", again"))
+        return Runs(first, second, again, effects=self.version.effects)
 
     @property
     def _files(self) -> dict[Path, bytes | None]:
@@ -183,6 +228,10 @@ def _stopped(target: Target, found: FoundDriver) -> str:
     return f'`{target.told}` could not be driven; it stopped at the step "{found.step}": {found.why}'
 
 
+def _is_open(driven: Driven) -> bool:
+    return driven.verdict.kind in (Kind.INCONCLUSIVE, Kind.NOT_REACHED)
+
+
 def _on_the_host(parameters: Sequence[str]) -> str:
     if not parameters:
         return ""
@@ -198,6 +247,6 @@ def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:
         lines = {line for after in good for name, line in after.reached if name == file}
         missed = tuple(place.first for place in patch.coverage(lines).missed)
         reason = verdict.reason.removesuffix(never_ran(verdict.missed, patch.cells))
-        placed = _on_the_host(telling.target.host) if verdict.kind is Kind.CONFIRMED else ""
+        placed = _on_the_host(telling.target.on_host) if verdict.kind is Kind.CONFIRMED else ""
         verdict = Verdict(verdict.kind, reason + placed + never_ran(missed, patch.cells), missed)
     return Judgement(verdict, telling, driven)

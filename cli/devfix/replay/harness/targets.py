@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from devfix_codemods.findings import Finding
 from devfix_codemods.notebooks.notebook import is_notebook
 
-from devfix.replay.patches import Patch
+from devfix.replay.patches import Patch, telling
 
 DRIVER = "devfix_driver.py"
 _SOURCES = "src"
@@ -33,15 +33,31 @@ class Target:
     lines: tuple[int, ...]
     host: tuple[str, ...] = ()
     is_relative: bool = False
+    parts: tuple[tuple[int, int], ...] = ()
+    before: tuple[int, ...] = ()
+    checksum: int = 0
+    local_host: tuple[str, ...] = ()
+    part: tuple[int, ...] = ()
 
     @property
     def told(self) -> str:
         """What it is called."""
+        return f"{self.own_name}, lines {self.part[0]} to {self.part[1]}" if self.part else self.own_name
+
+    @property
+    def own_name(self) -> str:
         return self.name or PurePosixPath(self.file).name
+
+    @property
+    def on_host(self) -> tuple[str, ...]:
+        """The names of what is given that a finding says is on the host."""
+        return self.local_host if self.part else self.host
 
     def as_search(self, kind: str) -> str:
         """What is asked of a search, for a device of that type."""
-        return json.dumps({**asdict(self), "kind": kind})
+        asked = asdict(self)
+        del asked["part"]
+        return json.dumps({**asked, "kind": kind})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +78,7 @@ def targets_of(root: Path, file: str, patch: Patch, findings: Sequence[Finding])
     module, paths = import_of(root, file, tree)
     lines = _lines_by_function(tree, patch)
     if not lines:
-        own = tuple(place.first for place in patch.places if not place.declares)
+        own = tuple(place.first for place in telling(patch.places))
         is_relative = _imports_relatively(tree)
         return (
             [Target(file, module, "", paths, own, (), is_relative)]
@@ -145,12 +161,16 @@ def _lines_by_function(tree: ast.Module, patch: Patch) -> dict[str, set[int]]:
     """The first lines of the patched statements in each function."""
     found: dict[str, set[int]] = {}
     known = list(functions(tree))
-    for place in patch.places:
-        if not place.declares:
+    for place in telling(patch.places):
+        if not place.declares or _is_decorated(tree, place.first):
             name = next((one for one, node in known if node.lineno < place.first <= (node.end_lineno or 0)), None)
             if name is not None:
                 found.setdefault(name, set()).add(place.first)
     return found
+
+
+def _is_decorated(tree: ast.Module, line: int) -> bool:
+    return any(one.lineno == line for node in ast.walk(tree) for one in getattr(node, "decorator_list", ()))
 
 
 def _merged(found: Sequence[Target], tree: ast.Module) -> list[Target]:

@@ -50,7 +50,8 @@ def _not_driven(result: ReplayResult, judged: Judgement) -> ReplayResult:
 
 
 def _told_driver(driven: Driven, step: str | None, kept: Path | None = None) -> Driver:
-    return Driver(driven.target.told, driven.text, step, driven.absent, kept)
+    target = driven.target
+    return Driver(target.own_name, driven.text, step, driven.absent, kept, target.part)
 
 
 def _fix(finding: Finding, change: Change, harness: Harness, judged: Judgement) -> FixResult:

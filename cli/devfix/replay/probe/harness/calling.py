@@ -13,6 +13,7 @@ from typing import Any, Callable, Optional
 
 DRIVER = "<driver>"
 _STAND_IN = "StandIn"
+_PATIENCE = 3
 Watched = Mapping[tuple[str, int], Sequence[str]]
 Trace = Callable[[FrameType, str, Any], Optional[Any]]
 
@@ -80,7 +81,7 @@ class Caller:
             return local if self._known[code] else None
 
         error: BaseException | None = None
-        with _limited(self._seconds), _quiet():
+        with limited(self._seconds), quiet():
             before = sys.gettrace()
             sys.settrace(each)
             try:
@@ -104,20 +105,25 @@ def _is_inert(value: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _limited(seconds: float) -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
+    """Raise `TooSlow` after so much processor time, or after some times as long by the clock: others may be at work."""
+
     def stop(_number: int, _frame: Any) -> None:
         raise TooSlow(f"took longer than {seconds:.0f} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    timers = ((signal.SIGALRM, signal.ITIMER_REAL, _PATIENCE), (signal.SIGPROF, signal.ITIMER_PROF, 1))
+    before = [signal.signal(number, stop) for number, _, _ in timers]
+    for _, timer, times in timers:
+        signal.setitimer(timer, seconds * times)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (number, timer, _), handler in zip(timers, before):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         yield

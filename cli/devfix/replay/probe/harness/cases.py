@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .proposals import About, proposed
+from .proposals import About, number_for, proposed
 from .shapes import at_rank, shape_of, with_size
 from .uses import Uses
 from .values import (
@@ -250,6 +250,15 @@ class Case:
                     yield from self.put(path, value.having(name, part))
         yield from self.retyped(_types_having(name, self))
 
+    def maker(self) -> Iterator[Arguments]:
+        """What is called to make something gives a model that has the attribute."""
+        name = self.found.group(1)
+        for path, value in self.given.all():
+            if value == FUNCTION and self.is_focus(path):
+                yield from self.put(path, Net("same", ((name, Plain(number_for(name))),), is_maker=True))
+            elif isinstance(value, Net) and value.is_maker:
+                yield from self.put(path, value.having(name, Plain(number_for(name))))
+
     def key(self) -> Iterator[Arguments]:
         name = self.found.group(1)
         for path, value in self.given.all():
@@ -272,6 +281,10 @@ class Case:
             return [Tensor(shape_of(3)), Items((part, part)), Items((part,) * 3), Items((part,) * 4)]
 
         yield from self.retyped(listed)
+
+    def numbers_listed(self) -> Iterator[Arguments]:
+        """`can only concatenate list (not "int") to list`."""
+        yield from self.retyped(lambda path: [Items((Plain(8), Plain(8)))])
 
     def no_number(self) -> Iterator[Arguments]:
         yield from self.retyped(lambda path: [Plain(2), Plain(8), Plain(0.5), Tensor(shape_of(2))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,3 +17,15 @@ def checkpoint() -> str:
     torch.save({"weight": torch.ones(1)}, file)
     torch.serialization._package_registry[:] = known
     return str(file)
+
+
+def find_checkpoints() -> None:
+    """Have `torch.load` find such a file where there is none."""
+    serialization: Any = torch.serialization
+    opened = serialization._open_file_like
+
+    def open_any(file: Any, mode: str) -> Any:
+        is_absent = "r" in mode and isinstance(file, (str, Path)) and not Path(file).exists()
+        return opened(checkpoint() if is_absent else file, mode)
+
+    serialization._open_file_like = open_any

@@ -6,13 +6,13 @@ import inspect
 import keyword
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from .values import Arguments, Value
 
-_HELPERS = {"models.py": ("Model(", "Batches("), "checkpoints.py": ("checkpoint()",)}
+_HELPERS = {"models.py": ("Model(", "Maker(", "Batches("), "checkpoints.py": ("checkpoint()",)}
 _FUTURE = "from __future__ import annotations\n"
 
 
@@ -23,6 +23,9 @@ class Target:
     `paths` go onto the module path, relative to the tree; `lines` are the patched ones, in `file`. `host` are the
     parameters whose values are on the host; `kind` is the type of the device. With `is_relative` the file
     imports from its own package.
+
+    `parts` are the first and last lines of what may be run alone, those that say most first. `before` has for each line
+    the one of the file before, whose `checksum` it is, and 0 for a patched one. `local_host` are names on the host.
     """
 
     file: str
@@ -33,6 +36,10 @@ class Target:
     host: tuple[str, ...] = ()
     kind: str = "cuda"
     is_relative: bool = False
+    parts: tuple[tuple[int, int], ...] = ()
+    before: tuple[int, ...] = ()
+    checksum: int = 0
+    local_host: tuple[str, ...] = ()
 
     @property
     def owner(self) -> str:
@@ -114,10 +121,40 @@ def body(target: Target, shape: Shape, given: Arguments) -> str:
     return "\n".join(lines) + "\n"
 
 
+def part_lines(target: Target, given: Arguments) -> str:
+    """From the values of names to the lines that are run alone."""
+    bound = [f"sys.modules[{target.module!r}].{name} = {value.text()}" for name, value in given.module]
+    return "\n".join([*bound, f"part.run({_listed((*given.module, *given.call), ())})"]) + "\n"
+
+
+def part_text(target: Target, plans: Any, began: Arguments, given: Arguments, absent: Sequence[str]) -> str:
+    """The whole driver of lines that are run alone."""
+    own = [f"{name!r}: {value.text()}" for name, value in (*began.init, *began.call)]
+    file = f'str(Path(__file__).resolve().parent / "{target.file}")'
+    rest = "".join(
+        (
+            f"\ntorch.manual_seed(0)\npart = Part({file}, {target.module!r}, {target.name!r}, {plans!r}, device)\n",
+            f"part.begin({{{', '.join(own)}}})\n",
+            part_lines(target, given),
+        )
+    )
+    where = f"`{target.name}` of {target.file}" if target.name else target.file
+    doc = f'"""Runs lines of {where} with values that devfix made; what cannot run here before them is left out."""'
+    start = head(replace(target, name=""), absent).partition('"""\n\n')[2]
+    helpers = "".join(
+        f"\n\n{_source(file)}\n" for file in dict.fromkeys((*_needed(rest), "checkpoints.py", "alone.py", "parts.py"))
+    )
+    return f"{doc}\n\n{start}{helpers}{rest}"
+
+
+def _needed(rest: str) -> list[str]:
+    return [file for file, names in _HELPERS.items() if any(one in rest for one in names)]
+
+
 def text(target: Target, shape: Shape, given: Arguments, absent: Sequence[str]) -> str:
     """The whole driver."""
     rest = body(target, shape, given)
-    helpers = "".join(f"\n\n{_source(file)}\n" for file, names in _HELPERS.items() if any(one in rest for one in names))
+    helpers = "".join(f"\n\n{_source(file)}\n" for file in _needed(rest))
     return f"{head(target, absent)}{helpers}\n{rest}print(result)\n"
 
 
@@ -137,6 +174,7 @@ def _source(file: str) -> str:
     """The code of a helper without what stands at its top but imports that the driver has not."""
     code = Path(__file__).with_name(file).read_text(encoding="utf-8")
     code = re.sub(r'\A""".*?"""\n', "", code, flags=re.DOTALL).replace(_FUTURE, "")
+    code = re.sub(r"^from \.\w+ import .*\n", "", code, flags=re.MULTILINE)
     for line in (
         "import sys\n",
         "from pathlib import Path\n",

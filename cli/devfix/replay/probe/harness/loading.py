@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import standins
 from .calling import DRIVER, Attempt, Caller
 from .driver import Target, head, script
 
@@ -39,6 +40,16 @@ def load(target: Target, root: Path, caller: Caller) -> Loaded:
         absent.append(missing)
         sys.meta_path[:] = finders
         _forget(root, absent)
+
+
+def stand_in_for(error: BaseException, absent: list[str], target: Target, root: Path) -> str | None:
+    """Have one more package stand in, and added to those that are absent, where an error says that it is missing."""
+    missing = _missing(error)
+    if missing is None or missing in absent or missing in _own_packages(target, root) or len(absent) >= _MOST:
+        return None
+    absent.append(missing)
+    standins.stand_in(missing)
+    return missing
 
 
 def _missing(error: BaseException | None) -> str | None:

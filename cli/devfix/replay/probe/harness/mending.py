@@ -31,6 +31,7 @@ class Mender:
 
 
 _MENDS: tuple[tuple[str, Callable[[Case], Iterator[Arguments]]], ...] = (
+    (r"'(?:NoneType|Tensor|function|int)' object has no attribute '(\w+)'", Case.maker),
     (r"NoneType", Case.not_none),
     (r"URLError|ConnectionError|HTTPError|FileNotFoundError|No such file", Case.other_ways),
     (r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", Case.sizes_agree),
@@ -78,6 +79,7 @@ _MENDS: tuple[tuple[str, Callable[[Case], Iterator[Arguments]]], ...] = (
     (r"IndexError: list index out of range", Case.no_items),
     (r"'(?:\w+\.)*(\w+)' object has no attribute '(\w+)'", Case.attribute),
     (r"KeyError: '?([^']+)'?", Case.key),
+    (r"can only concatenate list", Case.numbers_listed),
     (r"object is not callable", Case.no_call),
     (r"not iterable|not subscriptable|has no len|not an iterator", Case.no_items),
     (

@@ -32,3 +32,13 @@ class Model(nn.Module):
         same = first * self.weight
         logits = same.reshape(len(same), -1).mean(1, keepdim=True).expand(-1, 4)
         return {"logits": logits, "same": same, "number": same.mean(), "pair": (logits, same)}[self.form]
+
+
+class Maker:
+    """Stands for what makes a model of that form with these parts."""
+
+    def __init__(self, form: str, **parts: Any) -> None:
+        self.form, self.parts = form, parts
+
+    def __call__(self, *given: Any, **named: Any) -> Model:
+        return Model(self.form, **self.parts)

@@ -23,6 +23,7 @@ from .values import (
     OPTIMIZER,
     Items,
     Named,
+    Net,
     Plain,
     Tensor,
     Value,
@@ -177,7 +178,8 @@ _SIZES: tuple[tuple[str, int], ...] = (
 class About:
     """What is known of a parameter: its signature, its uses, the dimensions that its docstring gives it.
 
-    `rank` is how many a tensor usually has here, and `is_host` says that its tensors are on the host.
+    `rank` is how many a tensor usually has here, and `is_host` says that its tensors are on the host. `wanted`
+    is what a module that is given it takes.
     """
 
     parameter: inspect.Parameter
@@ -185,6 +187,7 @@ class About:
     documented: int | None
     rank: int
     is_host: bool = False
+    wanted: Tensor | None = None
 
     @property
     def name(self) -> str:
@@ -194,7 +197,8 @@ class About:
 def proposed(about: About) -> list[Value]:
     """Values for a parameter, the likeliest first."""
     found = dict.fromkeys((*_by_annotation(about), *_by_uses(about, about.uses, about.name), *_by_name(about)))
-    return list(found) or [_tensor(about, about.uses, about.name)]
+    listed = list(found) or [_tensor(about, about.uses, about.name)]
+    return [replace(one, is_host=True) if about.is_host and isinstance(one, Net) else one for one in listed]
 
 
 def number_for(name: str) -> int:
@@ -303,6 +307,8 @@ def _tensor(about: About, uses: Uses, name: str) -> Tensor:
     if _BOXES.search(lower) and rank > 1:
         shape = (*shape[:-1], 4)
     made = Tensor(shape, is_host=about.is_host)
+    if about.wanted is not None and name == about.name and uses.rank in (None, len(about.wanted.shape)):
+        return replace(about.wanted, is_host=about.is_host)
     if is_mask:
         return replace(made, kind=BOOL)
     return replace(made, kind=LONG) if is_label else made
@@ -316,7 +322,7 @@ def _array(about: About, uses: Uses) -> Value:
 def _loader(about: About, uses: Uses) -> Value:
     """Two batches, which are on the host as those of a loader are."""
     count = uses.elements or 2
-    image = Tensor(shape_of(4), is_host=True)
+    image = replace(about.wanted or Tensor(shape_of(4)), is_host=True)
     batch: Value = Items((image, *(Tensor((2,), LONG, is_host=True) for _ in range(count - 1))), is_tuple=True)
     return Items((batch, batch), is_loader=True)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..journal import Journal
 from .driver import Target
-from .searching import search
+from .finding import search
 
 
 def run(asked: dict[str, Any], root: str, journal: Journal) -> None:

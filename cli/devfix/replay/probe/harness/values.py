@@ -77,18 +77,24 @@ class Named:
 
 @dataclass(frozen=True)
 class Net:
-    """What stands for a model that gives outputs of that form; with `parts` that are its own."""
+    """What stands for a model that gives outputs of that form; with `parts` that are its own.
+
+    With `is_maker` it is what makes the model, and with `is_host` the model is on the host.
+    """
 
     form: str
     parts: tuple[tuple[str, Value], ...] = ()
+    is_maker: bool = False
+    is_host: bool = False
 
     def text(self) -> str:
-        return f"{self.made()}.to(device)"
+        return self.made() if self.is_maker or self.is_host else f"{self.made()}.to(device)"
 
     def made(self) -> str:
         """The model before it is moved."""
         own = [f"{name}={part.made() if isinstance(part, Net) else part.text()}" for name, part in self.parts]
-        return f"Model({', '.join([repr(self.form), *own])})"
+        kind = "Maker" if self.is_maker else "Model"
+        return f"{kind}({', '.join([repr(self.form), *own])})"
 
     def having(self, name: str, part: Value) -> Net:
         """The same with one more part, or another one of that name."""

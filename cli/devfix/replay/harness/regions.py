@@ -1,0 +1,106 @@
+"""Which lines of a function or a file can be run alone for a patch: the smallest that hold what a finding tells of."""
+
+import ast
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from devfix_codemods.findings import Finding
+
+from devfix.replay.harness.targets import Target, functions
+from devfix.replay.patches import Patch
+
+MOST_PARTS = 4
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def with_parts(target: Target, tree: ast.Module, patch: Patch, findings: Sequence[Finding]) -> Target:
+    """The target, with the lines that may be run alone, those first that hold most of the reason for a fix."""
+    scope: ast.AST | None = tree
+    if target.name:
+        scope = next((node for name, node in functions(tree) if name == target.name), None)
+    body: list[ast.stmt] = getattr(scope, "body", [])
+    if not body:
+        return target
+    own = range(body[0].lineno, (body[-1].end_lineno or 0) + 1)
+    reasons = [_smallest(body, [line for line in told if line in own]) for told in _reasons(patch, findings)]
+    alone = [_smallest(body, [line]) for line in target.lines]
+    parts = [*reasons, *(_loop_around(body, line) for line in target.lines), *alone]
+    chosen = [one for one in dict.fromkeys(parts) if one is not None and _holds(one, target.lines)]
+    before = {after: line for line in range(1, patch.before.count(b"\n") + 2) if (after := patch.moved(line))}
+    return replace(
+        target,
+        parts=tuple(chosen[:MOST_PARTS]),
+        before=tuple(before.get(line, 0) for line in range(1, patch.after.count(b"\n") + 2)),
+        checksum=zlib.crc32(patch.before),
+        local_host=tuple(sorted(host_names(patch, findings))),
+    )
+
+
+def holds_reasons(part: tuple[int, ...], patch: Patch, findings: Sequence[Finding]) -> bool:
+    """Whether a part holds all that the findings tell of whose fixes are in it."""
+    first, last = part
+    told = [
+        (step.path, patch.moved(step.span.line))
+        for finding in findings
+        if finding.fix is not None
+        and any(first <= place.first <= last for place in patch.coverage((), finding.fix).missed)
+        for step in finding.trail
+    ]
+    return bool(findings) and all(path is None and (line is None or first <= line <= last) for path, line in told)
+
+
+def host_names(patch: Patch, findings: Sequence[Finding]) -> set[str]:
+    """The names of which a finding says that what they hold is on the host."""
+    lines = patch.before.decode("utf-8", "replace").splitlines()
+    steps = [step for finding in findings for step in finding.trail if step.path is None and "on the host" in step.note]
+    starts = [lines[step.span.line - 1][step.span.column :] for step in steps]
+    return {found.group() for start in starts if (found := re.match(r"\w+", start))}
+
+
+def _reasons(patch: Patch, findings: Sequence[Finding]) -> Iterator[list[int]]:
+    """For each fix the first lines of its statements, with the lines of what its finding tells."""
+    for finding in findings:
+        if finding.fix is not None:
+            told = [finding.span.line, *(step.span.line for step in finding.trail if step.path is None)]
+            moved = [after for line in told if (after := patch.moved(line)) is not None]
+            yield [*(place.first for place in patch.coverage((), finding.fix).missed), *moved]
+
+
+def _smallest(block: Sequence[ast.stmt], lines: Sequence[int]) -> tuple[int, int] | None:
+    """The first and last line of the statements that hold the lines, in the innermost block that has them all."""
+    touched = [one for one in block if any(_first(one) <= line <= (one.end_lineno or 0) for line in lines)]
+    if not touched:
+        return None
+    if len(touched) == 1 and not isinstance(touched[0], _SCOPES):
+        for inner in _blocks(touched[0]):
+            if all(_first(inner[0]) <= line <= (inner[-1].end_lineno or 0) for line in lines):
+                return _smallest(inner, lines)
+    return _first(touched[0]), touched[-1].end_lineno or 0
+
+
+def _loop_around(block: Sequence[ast.stmt], line: int) -> tuple[int, int] | None:
+    """The innermost loop around a line: what it goes over may come from elsewhere than the line."""
+    around = [one for one in block if _first(one) <= line <= (one.end_lineno or 0) and not isinstance(one, _SCOPES)]
+    inner = next((found for one in around for part in _blocks(one) if (found := _loop_around(part, line))), None)
+    if inner is not None or not around or not isinstance(around[0], ast.For) or line == around[0].lineno:
+        return inner
+    return around[0].lineno, around[0].end_lineno or 0
+
+
+def _first(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])
+
+
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        if getattr(node, name, None):
+            yield getattr(node, name)
+    for one in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield one.body
+
+
+def _holds(part: tuple[int, int], lines: Sequence[int]) -> bool:
+    return any(part[0] <= line <= part[1] for line in lines)

@@ -1,0 +1,92 @@
+"""Names: which ones statements read before they bind them, and which ones something binds before them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .alone import definition
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_OWN = (*_SCOPES, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def free_names(statements: Iterable[ast.AST]) -> list[str]:
+    """The names that statements read and have not bound by then, as far as their order in the text tells."""
+    found: dict[str, None] = {}
+    bound: set[str] = set()
+    for one in statements:
+        _read(one, bound, found)
+    return list(found)
+
+
+def bound_before(tree: ast.Module, name: str, line: int) -> frozenset[str]:
+    """The names that the function `name`, or without one the file, may have bound at that line.
+
+    Of a function also those of the file, which may be bound when it is called.
+    """
+    function: Any = definition(tree, name.split(".")) if name else None
+    scope: Any = function if function is not None else tree
+    loops = [one for one in ast.walk(scope) if isinstance(one, (ast.For, ast.While)) and _holds(one, line)]
+    end = max((one.end_lineno or 0 for one in loops), default=line)
+    found = {name for name, at in _bindings(scope) if at < line or (loops and at <= end)}
+    if function is not None:
+        given = function.args
+        found.update(one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+        found.update(one.arg for one in (given.vararg, given.kwarg) if one is not None)
+        found.update(name for name, _ in _bindings(tree))
+    return frozenset(found)
+
+
+def _holds(node: Any, line: int) -> bool:
+    return bool(node.lineno <= line <= node.end_lineno)
+
+
+def _read(node: Any, bound: set[str], found: dict[str, None]) -> None:
+    if isinstance(node, ast.Name):
+        _meet(node, bound, found)
+    elif isinstance(node, _OWN):
+        own = {name for name, _ in _bindings(node)} | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+        inner = [one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+        found.update((name, None) for name in inner if name not in own | bound)
+        bound.update([node.name] if hasattr(node, "name") else [])
+    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+        for one in (node.value, *getattr(node, "targets", [getattr(node, "target", None)])):
+            _read(one, bound, found)
+    elif isinstance(node, ast.AugAssign):
+        found.update((one.id, None) for one in [node.target] if isinstance(one, ast.Name) and one.id not in bound)
+        _read(node.value, bound, found)
+        _read(node.target, bound, found)
+    elif isinstance(node, (ast.For, ast.AsyncFor)):
+        for one in (node.iter, node.target, *node.body, *node.orelse):
+            _read(one, bound, found)
+    elif node is not None:
+        if isinstance(node, ast.alias):
+            bound.add((node.asname or node.name).partition(".")[0])
+        if isinstance(node, ast.ExceptHandler) and node.name:
+            bound.add(node.name)
+        for one in ast.iter_child_nodes(node):
+            _read(one, bound, found)
+
+
+def _meet(node: ast.Name, bound: set[str], found: dict[str, None]) -> None:
+    if isinstance(node.ctx, ast.Store):
+        bound.add(node.id)
+    elif node.id not in bound:
+        found[node.id] = None
+
+
+def _bindings(scope: Any) -> Iterator[tuple[str, int]]:
+    """The names that a scope binds itself, with their lines."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0], node.lineno
+        elif isinstance(node, (*_SCOPES, ast.ExceptHandler)) and getattr(node, "name", None):
+            yield str(getattr(node, "name", "")), node.lineno
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
