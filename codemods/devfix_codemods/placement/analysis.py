@@ -195,6 +195,9 @@ class Analysis:
             elsewhere = [one for one in elsewhere if one.end.place.where is not Where.CALLER]
         if any(one.end.birth is Birth.READER for one in found):  # numpy reads what is picked: so a caller is there
             elsewhere = [one for one in elsewhere if not (one.is_of_index and one.end.place.where is Where.CALLER)]
+        if birth.birth in MADE | OF_BATCHES and any(map(_asks_others, elsewhere)):
+            later = self.constraints.moved_later.holds(birth.node)
+            elsewhere = [one for one in elsewhere if not (later and _asks_others(one))]
         if birth.birth is Birth.READER:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
@@ -261,6 +264,12 @@ class Analysis:
         return self.kinds.is_given(node)
 
 
+def _asks_others(conflict: Conflict) -> bool:
+    """Whether what stands beside a value, or a parameter of which little is known, says where it belongs."""
+    return conflict.begins_beside or conflict.end.links in _OF_CALLERS
+
+
+_OF_CALLERS = frozenset({("parameter",), ("unread",)})
 _BACKWARDS = frozenset({Turn.DOWN, Turn.SAME})
 _OF_ITSELF = frozenset({Turn.UP, Turn.SAME, Turn.OUT})
 """Ways from a value to its copies, and to parts of it."""

@@ -21,6 +21,7 @@ from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.manual_moves import ManualMoves
+from devfix_codemods.placement.moved_later import MovedLater
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import Where, sounds_like_device
 from devfix_codemods.placement.unpacked import returned_at
@@ -44,6 +45,7 @@ class Constraints:
         self.graph.host_only |= MEANT_TO_FAIL | NEVER
         self._carried = ManualMoves(self.births)
         self.joined = Joined(self.births)
+        self.moved_later = MovedLater(self.births)
         self._dimensions = Dimensions(self.kinds, self.births.attributes)
         operations = Operations(self.births)
         handlers: dict[Op, Callable[[Node], None]] = {
