@@ -53,7 +53,7 @@ class Followings:
     def _reading(self) -> tuple[Analysis, set[Node]]:
         """The file without the moves, read when a site is first asked about, and the models that are added to it."""
         undone = self._read()
-        return undone, _add_models(undone)
+        return undone, _add_models(undone, self._moving)
 
     @property
     def _undone(self) -> Analysis:
@@ -283,7 +283,7 @@ def _rules_out_none(atom: Hashable, holds: bool, node: Node) -> bool:
     return holds and isinstance(atom, tuple) and atom[:2] == ("isinstance", key(node))
 
 
-def _add_models(analysis: Analysis) -> set[Node]:
+def _add_models(analysis: Analysis, moving: Set[ast.AST]) -> set[Node]:
     """Models that a function, or an object, is given are wherever the caller put them; also those that are just called
     so."""
     found = {
@@ -292,7 +292,8 @@ def _add_models(analysis: Analysis) -> set[Node]:
         for name, parameter in function.parameters.items()
         if parameter is not function.self_node and _is_model(analysis, name, parameter)
     }
-    found |= {field for one in analysis.module.classes for field in _given_models(analysis, one)}
+    given = {field for one in analysis.module.classes for field in _given_models(analysis, one)}
+    found |= given - (_fields_moved(analysis, moving) if given else set())
     for model in found:
         place = Place(Where.CALLER, model)
         analysis.graph.add(Source(model, place, Birth.PARAMETER, ("parameter",)))
@@ -320,6 +321,15 @@ def _given_models(analysis: Analysis, owner: Class) -> Iterator[Node]:
         given = values and all(one.op is Op.PARAM and _is_model(analysis, text, one) for one in values)
         if given and not any(analysis.constraints.births.moves_of(one) for one in (*values, field)):
             yield field
+
+
+def _fields_moved(analysis: Analysis, moving: Set[ast.AST]) -> set[Node]:
+    """Attributes that the program takes to CUDA itself, under whatever name: where they are says nothing new."""
+    births = analysis.constraints.births
+    calls = (one for one in analysis.module.of(Op.CALL) if one.syntax in moving and one.args[0].op is Op.ATTR)
+    roots = (root for one in calls for root in births.roots(one.args[0].args[0]) if root.op is Op.ATTR)
+    owners = ((root, births.class_of(root.args[0])) for root in roots)
+    return {owner.field_of(str(root.extra)) for root, owner in owners if owner is not None}
 
 
 _LOSS = re.compile(r"(?i)loss|criterion|metric")

@@ -97,6 +97,14 @@ KINDS: dict[str, Kind] = {
     "dgl.dataloading.GraphDataLoader": Kind.LOADER,
 }
 
+MAPPINGS = frozenset({"builtins.dict"}) | frozenset(
+    f"collections.{one}" for one in ("OrderedDict", "defaultdict", "Counter")
+)
+"""What makes dictionaries."""
+
+PARTIAL = frozenset({"functools.partial", "functools.partialmethod"})
+"""What gives a function, whatever it gets."""
+
 _ASKED_OF_CARDS = ("is_available", "device_count")
 NUMBERS = (
     frozenset(f"builtins.{one}" for one in "float int len ord".split())

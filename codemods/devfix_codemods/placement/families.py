@@ -275,6 +275,8 @@ def _is_from_outside(node: Node) -> bool:
 def _sort(node: Node) -> object:
     if node.op is Op.ATTR:
         return node.op, key(node.args[0])
+    if node.op is Op.ITEM and node.args[0].op is Op.ATTR:  # `tokenizer.codes["en"]`, which is no part of a batch
+        return node.op, key(node.args[0])
     return Op.ITEM if reads_key(node) else node.op
 
 
