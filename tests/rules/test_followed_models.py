@@ -1,4 +1,4 @@
-"""DVF501: whose parameters are asked, and whose are not: a model that the program itself takes to CUDA tells nothing."""
+"""DVF501: whose parameters are asked, and whose not: a model that the program itself takes to CUDA tells nothing."""
 
 from textwrap import dedent
 

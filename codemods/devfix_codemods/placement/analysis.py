@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
+from itertools import takewhile
 
 from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.ir.nodes import contradictory, forget
@@ -195,9 +196,13 @@ class Analysis:
             elsewhere = [one for one in elsewhere if one.end.place.where is not Where.CALLER]
         if any(one.end.birth is Birth.READER for one in found):  # numpy reads what is picked: so a caller is there
             elsewhere = [one for one in elsewhere if not (one.is_of_index and one.end.place.where is Where.CALLER)]
-        if birth.birth in MADE | OF_BATCHES and any(map(_asks_others, elsewhere)):
-            later = self.constraints.moved_later.holds(birth.node)
-            elsewhere = [one for one in elsewhere if not (later and _asks_others(one))]
+        if (
+            birth.birth in MADE | OF_BATCHES
+            and any(map(_asks_others, elsewhere))
+            and self._is_moved_later(birth, found)
+        ):
+            elsewhere = [one for one in elsewhere if not _asks_others(one)]
+        elsewhere = [one for one in elsewhere if not self._is_read_behind(one)]
         if birth.birth is Birth.READER:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
@@ -205,6 +210,26 @@ class Analysis:
         if birth.birth in MADE and elsewhere:
             return combined(elsewhere)
         return elsewhere[0] if elsewhere else None
+
+    def _is_moved_later(self, birth: Source, found: list[Conflict]) -> bool:
+        """Whether what is computed of a value is moved in its stead, or what it was put into on the host."""
+        filled = (one for one in found if _is_host(one) and one.end.birth in MADE and not one.begins_beside)
+        return self.constraints.moved_later.holds(birth.node) or any(
+            one.confidence >= SURELY_MET and self.constraints.births.moves_of(one.end.node) for one in filled
+        )
+
+    def _is_read_behind(self, conflict: Conflict) -> bool:
+        """Whether numpy reads a value as it is behind what it meets: so it met that on the host."""
+        if conflict.birth.birth not in MADE or conflict.meeting is None:
+            return False
+        met = conflict.meeting.node
+        before = takewhile(lambda step: step.edge.turn is not Turn.MEET, conflict.path)
+        return any(
+            source.birth is Birth.READER and source.guard <= conflict.guard
+            for node in (conflict.birth.node, *(step.node for step in before))
+            for source in self.graph.sources.get(node, ())
+            if source.by is not None and source.by.function is met.function and source.by.index > met.index
+        )
 
     def _is_of_inner(self, conflict: Conflict) -> bool:
         """Whether the value holds a loader, or is one: a part of a part comes from that, and is told by itself."""
@@ -265,14 +290,17 @@ class Analysis:
 
 
 def _asks_others(conflict: Conflict) -> bool:
-    """Whether what stands beside a value, or a parameter of which little is known, says where it belongs."""
-    return conflict.begins_beside or conflict.end.links in _OF_CALLERS
+    """Whether what stands beside a value, a parameter of which little is known, or what is done later says where it
+    belongs."""
+    return conflict.begins_beside or conflict.end.links in _OF_CALLERS or "field-rewritten" in conflict.links
 
 
 _OF_CALLERS = frozenset({("parameter",), ("unread",)})
 _BACKWARDS = frozenset({Turn.DOWN, Turn.SAME})
 _OF_ITSELF = frozenset({Turn.UP, Turn.SAME, Turn.OUT})
 """Ways from a value to its copies, and to parts of it."""
+SURELY_MET = 0.8
+"""How sure it must be that a value meets one that is moved afterwards."""
 HOST_WINS = 0.6
 """How much weaker a path to the host may be that settles where something is."""
 MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})

@@ -194,6 +194,8 @@ class Calls:
         if self._kinds.of(node) in PLACELESS or self._births.is_moving_call(node) or self._births.is_encoding(node):
             return
         given = self._births.unmoved_arguments(node)
+        if self._kinds.is_module(node) and not self._kinds.is_module(callee):  # it is made of options, and of modules
+            given = tuple(one for one in given if self._kinds.of(one) in {Kind.TENSOR, Kind.MODULE})
         if self._kinds.is_module(callee):
             node = given_on_host(self._births, node) or node
             link = "module-call" if self._births.is_read(callee) else "module-call-by-use"

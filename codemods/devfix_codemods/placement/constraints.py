@@ -187,7 +187,7 @@ class Constraints:
     def _stores(self, function: Function) -> None:
         for store in function.stores:
             self._put_into_moved(store)
-            if not self.kinds.may_live(store.value):
+            if not self.kinds.may_live(store.value) or is_no_tensor(store.value, store.guard):
                 continue
             if store.is_attribute:
                 owner = self.births.class_of(store.base)

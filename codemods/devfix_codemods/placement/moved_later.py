@@ -55,7 +55,11 @@ class MovedLater:
         return moved
 
     def _is_moved_by(self, user: Node) -> bool:
-        return (self._births.is_move(user) or user in self._opaque) and self._births.is_elsewhere(user)
+        births = self._births
+        if user.op is not Op.CALL or not births.is_elsewhere(user):
+            return False
+        placed = user in births.moves and effect(canonical(next(iter(names(user.args[0])), ""))) is Effect.CONVERSION
+        return births.is_move(user) or user in self._opaque or placed
 
     def _following(self, node: Node, user: Node, entered: set[Function]) -> list[Node] | None:
         """What a use makes of a value; None where it may be left as it is."""
@@ -87,8 +91,11 @@ class MovedLater:
 
     @cached_property
     def _stored(self) -> set[Node]:
-        """What objects and containers keep."""
-        return {store.value for function in self._births.module.functions for store in function.stores}
+        """What objects and containers keep, and no later statement of the function takes out of them."""
+        functions = self._births.module.functions
+        kept = {value for function in functions for value in function.finals.values()}
+        stores = (store for function in functions for store in function.stores)
+        return {one.value for one in stores if not one.is_attribute or one.value in kept}
 
     @cached_property
     def _returned(self) -> set[Node]:

@@ -1,0 +1,205 @@
+"""What the code around a value tells of it: tests, constructors, parameters, generators, readers, the order of a method."""
+
+import pytest
+
+NOT_TOLD = {
+    "what a helper leaves is no tensor": """
+        def moved(batch, device):
+            found = {}
+            for key, value in batch.items():
+                if isinstance(value, torch.Tensor):
+                    found[key] = value.to(device)
+                else:
+                    found[key] = value
+            return found
+        def train(model, loader: torch.utils.data.DataLoader, device):
+            model.to(device)
+            for batch in loader:
+                batch = moved(batch, device)
+                model(**batch).loss.backward()
+    """,
+    "what a method leaves is no tensor": """
+        class Trainer:
+            def __init__(self, model, loader: torch.utils.data.DataLoader, device):
+                self.device = device
+                self.model = model.to(device)
+                self.loader = loader
+            def placed(self, inputs):
+                found = inputs
+                if self.device == "cuda":
+                    moved = dict.fromkeys(inputs)
+                    for key in inputs.keys():
+                        if torch.is_tensor(inputs[key]):
+                            moved[key] = inputs[key].cuda()
+                        else:
+                            moved[key] = inputs[key]
+                    found = moved
+                return found
+            def train(self):
+                for inputs in self.loader:
+                    inputs = self.placed(inputs)
+                    self.model(inputs).loss.backward()
+    """,
+    "what a list keeps is no tensor": """
+        def moved(batch, device):
+            found = []
+            for one in batch:
+                if not torch.is_tensor(one):
+                    found.append(one)
+                    continue
+                found.append(one.to(device))
+            return found
+        def train(model, loader: torch.utils.data.DataLoader, device):
+            model.to(device)
+            for batch in loader:
+                batch = moved(batch, device)
+                model(*batch).loss.backward()
+    """,
+    "options that a module is made of": """
+        from models import Transformer
+        def step(args, model, loader: torch.utils.data.DataLoader):
+            criterion = nn.MSELoss()
+            for x, y in loader:
+                out, adapted = model(x.cuda())
+                loss = criterion(out, y.cuda()) + args.weight * adapted
+                loss.backward()
+        def main(args, loader):
+            model = Transformer(3, args.hidden, args.heads, n=args.layers).cuda()
+            step(args, model, loader)
+    """,
+    "parameters of a module that forgets a device": """
+        class Wave(nn.Module):
+            def __init__(self, n, m, device="cpu"):
+                super().__init__()
+                self.scale = nn.Parameter(torch.ones(n, m))
+                self.waves = nn.Parameter(torch.Tensor(n, m))
+                self.register_buffer("steps", torch.zeros(n))
+            def forward(self, x):
+                return x @ (self.waves * self.scale) + self.steps
+    """,
+    "a tensor that a generator of the host fills": """
+        def draw(levels, values, n, seed):
+            source = torch.Generator()
+            source.manual_seed(seed)
+            uniform = torch.empty(values.shape[0], n, dtype=values.dtype)
+            uniform.uniform_(0, 1, generator=source)
+            return torch.searchsorted(levels, uniform) + values
+    """,
+    "a label that fills what is on the host": """
+        def train(model, loader: torch.utils.data.DataLoader, n, cuda):
+            if cuda:
+                model.cuda()
+            for inputs, labels in loader:
+                chosen = torch.zeros(inputs.size(0), n)
+                chosen.scatter_(1, labels.view(-1, 1), 1)
+                if cuda:
+                    inputs, chosen = inputs.cuda(), chosen.cuda()
+                model(inputs, chosen).sum().backward()
+    """,
+    "a picture that the callee gives to numpy": """
+        class Pictures:
+            def infer(self, model, image, flip=False):
+                found = model(image)
+                if flip:
+                    turned = image.numpy()[:, :, :, ::-1]
+                    other = model(torch.from_numpy(turned.copy())).cpu().numpy()
+                    found += torch.from_numpy(other.copy()).cuda()
+                return found.exp()
+            def all(self, model, image, flip=False):
+                image = torch.from_numpy(np.expand_dims(image, axis=0))
+                return self.infer(model, image, flip)
+    """,
+    "an attribute that is placed behind it": """
+        class Weights:
+            def __init__(self, weights, learn):
+                self.weights = weights
+                self.learn = learn
+            def before(self, n):
+                self.weights = torch.cat([self.weights, torch.zeros(n)])
+                self.weights = torch.as_tensor(self.weights, device=self.learn.device)
+    """,
+}
+TOLD = {
+    "what a helper leaves may be a tensor": """
+        def moved(batch, device):
+            found = {}
+            for key, value in batch.items():
+                if key != "label":
+                    found[key] = value.to(device)
+                else:
+                    found[key] = value
+            return found
+        def train(model, loader: torch.utils.data.DataLoader, device):
+            model.to(device)
+            for batch in loader:
+                batch = moved(batch, device)
+                model(batch["x"], batch["label"]).loss.backward()
+    """,
+    "a tensor that a module is made of, and keeps": """
+        def main(n, loader: torch.utils.data.DataLoader, device):
+            criterion = nn.CrossEntropyLoss(weight=torch.ones(n))
+            model = nn.Linear(3, n).to(device)
+            for x, y in loader:
+                x, y = x.to(device), y.to(device)
+                criterion(model(x), y).backward()
+    """,
+    "a tensor that is no parameter": """
+        class Wave(nn.Module):
+            def __init__(self, n, m):
+                super().__init__()
+                self.layer = nn.Linear(n, m)
+                self.waves = torch.ones(n, m)
+            def forward(self, x):
+                return self.layer(x) * self.waves
+    """,
+    "a tensor that no generator fills": """
+        def draw(levels: torch.Tensor, values: torch.Tensor, n):
+            uniform = torch.empty(values.shape[0], n, dtype=values.dtype)
+            uniform.uniform_(0, 1)
+            return torch.searchsorted(levels, uniform) + values
+    """,
+    "a label that fills what is on a device": """
+        def train(model, loader: torch.utils.data.DataLoader, n, cuda):
+            if cuda:
+                model.cuda()
+            for inputs, labels in loader:
+                chosen = torch.zeros(inputs.size(0), n)
+                if cuda:
+                    inputs, chosen = inputs.cuda(), chosen.cuda()
+                chosen.scatter_(1, labels.view(-1, 1), 1)
+                model(inputs, chosen).sum().backward()
+    """,
+    "a picture that the callee copies back first": """
+        class Pictures:
+            def infer(self, model, image, flip=False):
+                found = model(image)
+                if flip:
+                    turned = image.cpu().numpy()[:, :, :, ::-1]
+                    other = model(torch.from_numpy(turned.copy()).cuda()).cpu().numpy()
+                    found += torch.from_numpy(other.copy()).cuda()
+                return found.exp()
+            def all(self, model, image, flip=False):
+                model = model.cuda()
+                image = torch.from_numpy(np.expand_dims(image, axis=0))
+                return self.infer(model, image, flip)
+    """,
+    "an attribute that was placed before it": """
+        class Weights:
+            def __init__(self, weights, learn):
+                self.weights = weights
+                self.learn = learn
+            def before(self, n):
+                self.weights = torch.as_tensor(self.weights, device=self.learn.device)
+                self.weights = torch.cat([self.weights, torch.zeros(n)])
+    """,
+}
+
+
+@pytest.mark.parametrize("program", NOT_TOLD.values(), ids=NOT_TOLD)
+def test_what_the_code_around_places_is_not_told(placed, program):
+    assert placed(program).births == []
+
+
+@pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
+def test_what_the_code_around_leaves_is_told(placed, program):
+    assert placed(program).births != []
