@@ -1,4 +1,4 @@
-"""What the code around a value tells of it: tests, constructors, parameters, generators, readers, the order of a method."""
+"""What the code around a value tells of it: tests, constructors, generators, readers, the order of a method."""
 
 import pytest
 

@@ -22,20 +22,19 @@ MOVED = {
                     loss.backward()
                     self.optimizer.step()
     """,
-    "in another method": """
+    "behind what goes to it": """
         class Tuner:
             def __init__(self, model, loader):
                 self.model = model
                 self.optimizer = torch.optim.Adam(model.parameters())
                 self.loader = loader
-            def prepare(self):
-                self.model.cuda()
             def train(self):
-                for batch, label in self.loader:
-                    batch, label = batch.cuda(), label.cuda()
-                    loss = F.cross_entropy(self.model(batch), label)
-                    loss.backward()
-                    self.optimizer.step()
+                first, label = next(iter(self.loader))
+                first, label = first.cuda(), label.cuda()
+                net = self.model.cuda()
+                loss = F.cross_entropy(self.model(first), label)
+                loss.backward()
+                self.optimizer.step()
     """,
     "where it is handed on": """
         class Tuner:
@@ -61,8 +60,8 @@ def test_a_model_that_the_program_takes_to_cuda_is_not_asked(rule, program):
     assert [one.fix.title for one in found if one.fix and "parameters()" in one.fix.title] == []
 
 
-def test_a_model_that_was_given_is_asked(rule):
-    program = """
+ASKED = {
+    "given": """
         class Tuner:
             def __init__(self, model, loader):
                 self.model = model
@@ -74,6 +73,26 @@ def test_a_model_that_was_given_is_asked(rule):
                     loss = F.cross_entropy(self.model(batch), label)
                     loss.backward()
                     self.optimizer.step()
-    """
+    """,
+    "in another method": """
+        class Tuner:
+            def __init__(self, model, loader):
+                self.model = model
+                self.optimizer = torch.optim.Adam(model.parameters())
+                self.loader = loader
+            def prepare(self):
+                self.model.cuda()
+            def train(self):
+                for batch, label in self.loader:
+                    batch, label = batch.cuda(), label.cuda()
+                    loss = F.cross_entropy(self.model(batch), label)
+                    loss.backward()
+                    self.optimizer.step()
+    """,
+}
+
+
+@pytest.mark.parametrize("program", ASKED.values(), ids=ASKED)
+def test_a_model_that_was_placed_before_is_asked(rule, program):
     after = rule.unchanged_unless_unsafe(HEAD + dedent(program))
     assert "device = next(self.model.parameters()).device" in after

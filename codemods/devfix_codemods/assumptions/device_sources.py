@@ -53,7 +53,7 @@ class Followings:
     def _reading(self) -> tuple[Analysis, set[Node]]:
         """The file without the moves, read when a site is first asked about, and the models that are added to it."""
         undone = self._read()
-        return undone, _add_models(undone, self._moving)
+        return undone, _add_models(undone)
 
     @property
     def _undone(self) -> Analysis:
@@ -151,7 +151,9 @@ class Followings:
     def _expressions(self, conflict: Conflict, point: Point, sure: float, own: set[str]) -> Iterator[Followed]:
         node, elsewhere = conflict.end.node, conflict.end.place.where is Where.DEVICE
         own = own | _moved_text(conflict.birth.node)
-        if node in self._models and _may_be_session(node, point.guard):
+        if node in self._models and (
+            _may_be_session(node, point.guard) or self._is_moved_in(point.node.function, node)
+        ):
             return
         if node in self._models and not _runs_in_replicas(self._undone, point.node.function):
             text = _name_of(node, point)
@@ -174,6 +176,15 @@ class Followings:
                 continue
             certain = sure >= SURE and (follows or elsewhere) and model is None
             yield Followed(device, Safety.SAFE if certain else Safety.UNSAFE, model, sure)
+
+    def _is_moved_in(self, function: Function, field: Node) -> bool:
+        """Whether a function takes an attribute to CUDA itself, under whatever name: it was elsewhere before."""
+        births = self._undone.constraints.births
+        calls = (one for one in function.nodes if one.op is Op.CALL and one.syntax in self._moving)
+        bases = (one.args[0].args[0] for one in calls if one.args[0].op is Op.ATTR)
+        roots = (root for one in bases for root in births.roots(one) if root.op is Op.ATTR)
+        owners = ((root, births.class_of(root.args[0])) for root in roots)
+        return any(owner is not None and owner.fields.get(str(root.extra)) is field for root, owner in owners)
 
     def at_hand(self, node: Node, *, asks: bool = False) -> Followed | None:
         """The device that was chosen where a call stands."""
@@ -283,7 +294,7 @@ def _rules_out_none(atom: Hashable, holds: bool, node: Node) -> bool:
     return holds and isinstance(atom, tuple) and atom[:2] == ("isinstance", key(node))
 
 
-def _add_models(analysis: Analysis, moving: Set[ast.AST]) -> set[Node]:
+def _add_models(analysis: Analysis) -> set[Node]:
     """Models that a function, or an object, is given are wherever the caller put them; also those that are just called
     so."""
     found = {
@@ -292,8 +303,7 @@ def _add_models(analysis: Analysis, moving: Set[ast.AST]) -> set[Node]:
         for name, parameter in function.parameters.items()
         if parameter is not function.self_node and _is_model(analysis, name, parameter)
     }
-    given = {field for one in analysis.module.classes for field in _given_models(analysis, one)}
-    found |= given - (_fields_moved(analysis, moving) if given else set())
+    found |= {field for one in analysis.module.classes for field in _given_models(analysis, one)}
     for model in found:
         place = Place(Where.CALLER, model)
         analysis.graph.add(Source(model, place, Birth.PARAMETER, ("parameter",)))
@@ -321,15 +331,6 @@ def _given_models(analysis: Analysis, owner: Class) -> Iterator[Node]:
         given = values and all(one.op is Op.PARAM and _is_model(analysis, text, one) for one in values)
         if given and not any(analysis.constraints.births.moves_of(one) for one in (*values, field)):
             yield field
-
-
-def _fields_moved(analysis: Analysis, moving: Set[ast.AST]) -> set[Node]:
-    """Attributes that the program takes to CUDA itself, under whatever name: where they are says nothing new."""
-    births = analysis.constraints.births
-    calls = (one for one in analysis.module.of(Op.CALL) if one.syntax in moving and one.args[0].op is Op.ATTR)
-    roots = (root for one in calls for root in births.roots(one.args[0].args[0]) if root.op is Op.ATTR)
-    owners = ((root, births.class_of(root.args[0])) for root in roots)
-    return {owner.field_of(str(root.extra)) for root, owner in owners if owner is not None}
 
 
 _LOSS = re.compile(r"(?i)loss|criterion|metric")
