@@ -118,8 +118,133 @@ NOT_TOLD = {
                 self.weights = torch.cat([self.weights, torch.zeros(n)])
                 self.weights = torch.as_tensor(self.weights, device=self.learn.device)
     """,
+    "an attribute that the constructor leaves, and a method places": """
+        class Weights:
+            def __init__(self, weights, learn):
+                self.weights = torch.as_tensor(weights)
+                self.learn = learn
+            def before(self, n):
+                self.weights = torch.cat([self.weights, torch.zeros(n)])
+                self.weights = self.weights / torch.sum(self.weights) * n
+                self.weights = torch.as_tensor(self.weights, device=self.learn.device)
+    """,
+    "a parameter that a function makes": """
+        def positions(kind, n, d):
+            if kind is None:
+                table = torch.empty((n, d))
+            else:
+                table = torch.zeros((n, 1))
+                nn.init.normal_(table, mean=0.0, std=0.1)
+            return nn.Parameter(table)
+        class Encoder(nn.Module):
+            def __init__(self, kind, n, d):
+                super().__init__()
+                self.layer = nn.Linear(n, d)
+                self.table = positions(kind, n, d)
+            def forward(self, x):
+                return F.dropout(self.layer(x) + self.table)
+    """,
+    "a parameter that a method makes": """
+        class Encoder(nn.Module):
+            def __init__(self, n, d):
+                super().__init__()
+                self.layer = nn.Linear(n, d)
+                self.table = self.made(n, d)
+            def made(self, n, d):
+                return nn.Parameter(torch.zeros(n, d), requires_grad=False)
+            def forward(self, x):
+                return F.dropout(self.layer(x) + self.table)
+    """,
+    "a parameter that a static method makes": """
+        class Encoder(nn.Module):
+            def __init__(self, n, d):
+                super().__init__()
+                self.layer = nn.Linear(n, d)
+                self.table = Encoder.made(n, d)
+            @staticmethod
+            def made(n, d):
+                rows = torch.arange(n * d).view(n, d)
+                return nn.Parameter(torch.sin(rows))
+            def forward(self, x):
+                return F.dropout(self.layer(x) + self.table)
+    """,
+    "a wrapper whose class no import names": """
+        from utils import *
+        def train(model, optimizer, x, cuda):
+            prior = torch.FloatTensor(np.log(x))
+            prior = Variable(torch.unsqueeze(prior, 0))
+            if cuda:
+                prior = prior.cuda()
+                model.cuda()
+            rows = torch.FloatTensor(x)
+            if cuda:
+                rows = rows.cuda()
+            rows = Variable(rows)
+            loss = (model(rows) - prior).sum()
+            loss.backward()
+    """,
+    "models of another loop, which moves them where they are": """
+        class Agent:
+            def __init__(self, models, device):
+                self.models = models
+                self.device = device
+                for model in self.models.values():
+                    if model is not None:
+                        model.to(model.device)
+            def mode(self, enabled):
+                for model in self.models.values():
+                    if model is not None:
+                        model.enable(enabled)
+    """,
+    "what a library loads that is no module": """
+        from transformers import RagRetriever, RagModel
+        def load(name, device):
+            config = RagRetriever.from_pretrained(name)
+            model = RagModel.from_pretrained(name, retriever=config)
+            model.to(device)
+            return model
+    """,
 }
 TOLD = {
+    "a model that a library loads": """
+        from transformers import AutoModel
+        def load(name, x, device):
+            model = AutoModel.from_pretrained(name)
+            model.eval()
+            return model(x.to(device))
+    """,
+    "tensors of another loop, which moves what they are called": """
+        def train(model, loader: torch.utils.data.DataLoader, device):
+            for rows in loader:
+                rows = rows.to(device)
+                model.to(device)(rows).sum().backward()
+            for rows in loader:
+                print(model(rows).sum())
+    """,
+    "a tensor that a function makes": """
+        def positions(n, d):
+            table = torch.zeros((n, d))
+            nn.init.normal_(table, mean=0.0, std=0.1)
+            return table
+        class Encoder(nn.Module):
+            def __init__(self, n, d):
+                super().__init__()
+                self.layer = nn.Linear(n, d)
+                self.table = positions(n, d)
+            def forward(self, x):
+                return F.dropout(self.layer(x) + self.table)
+    """,
+    "a noise that meets what the call before has placed": """
+        class Walk:
+            def __init__(self, net, device):
+                self.device = device
+                self.net = net.to(device)
+                self.state = torch.zeros(3, device=device)
+            def step(self):
+                noise = torch.randn(3)
+                self.state = (self.state + noise).to(self.device)
+                return self.net(self.state)
+    """,
     "what a helper leaves may be a tensor": """
         def moved(batch, device):
             found = {}

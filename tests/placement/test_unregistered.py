@@ -42,7 +42,7 @@ def test_one_of_the_modules_stands_for_all(placed, kept: str, used: str) -> None
         ("self.parts = nn.ModuleList([nn.Linear(n, n) for n in sizes])", "self.parts[0](x)"),
         ("self.parts = [nn.Linear(n, n) for n in sizes]\nself.net = nn.Sequential(*self.parts)", "self.net(x)"),
         (
-            "self.parts = []\nfor n in sizes:\n    self.parts += [nn.Linear(n, n)]\nself.n = nn.Sequential(*self.parts)",
+            "self.parts = []\nfor n in sizes:\n    self.parts += [nn.Linear(n, 2)]\nself.n=nn.Sequential(*self.parts)",
             "self.net(x)",
         ),
         (

@@ -153,6 +153,17 @@ LAZY = frozenset({"gguf"})
 MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 """Class methods, of whatever class, that make a module."""
 
+_NO_MODULES = ("Config", "Retriever", "FeatureExtractor", "Scheduler", "Index")
+"""How the names of classes end of which `from_pretrained` makes no module."""
+
+
+def kind_of_loaded(made: str) -> Kind:
+    """What `from_pretrained` of a class makes: `AutoTokenizer`, `AutoConfig`, `AutoModel`."""
+    if "oken" in made or "Processor" in made:
+        return Kind.TOKENIZER
+    return Kind.OTHER if made.endswith(_NO_MODULES) else Kind.MODULE
+
+
 LOADING = frozenset({"load_from_checkpoint"})
 """Those of them that take `map_location`, without which the module is where it was saved, if that is there."""
 

@@ -196,13 +196,8 @@ class Analysis:
             elsewhere = [one for one in elsewhere if one.end.place.where is not Where.CALLER]
         if any(one.end.birth is Birth.READER for one in found):  # numpy reads what is picked: so a caller is there
             elsewhere = [one for one in elsewhere if not (one.is_of_index and one.end.place.where is Where.CALLER)]
-        if (
-            birth.birth in MADE | OF_BATCHES
-            and any(map(_asks_others, elsewhere))
-            and self._is_moved_later(birth, found)
-        ):
-            elsewhere = [one for one in elsewhere if not _asks_others(one)]
-        elsewhere = [one for one in elsewhere if not self._is_read_behind(one)]
+        if birth.birth in MADE | OF_BATCHES and elsewhere:
+            elsewhere = [one for one in self._before_moves(birth, elsewhere, found) if not self._is_read_behind(one)]
         if birth.birth is Birth.READER:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
@@ -211,12 +206,16 @@ class Analysis:
             return combined(elsewhere)
         return elsewhere[0] if elsewhere else None
 
-    def _is_moved_later(self, birth: Source, found: list[Conflict]) -> bool:
-        """Whether what is computed of a value is moved in its stead, or what it was put into on the host."""
+    def _before_moves(self, birth: Source, elsewhere: list[Conflict], found: list[Conflict]) -> list[Conflict]:
+        """Those of its conflicts that a value has before what is computed of it, or what it is put into, is moved."""
+        moves = self.constraints.moved_later.moves(birth.node)
         filled = (one for one in found if _is_host(one) and one.end.birth in MADE and not one.begins_beside)
-        return self.constraints.moved_later.holds(birth.node) or any(
+        if not moves and not any(
             one.confidence >= SURELY_MET and self.constraints.births.moves_of(one.end.node) for one in filled
-        )
+        ):
+            return elsewhere
+        kept = (one for one in elsewhere if one.end.node not in moves or _FIELDS.isdisjoint(one.links))
+        return [one for one in kept if not _asks_others(one)]
 
     def _is_read_behind(self, conflict: Conflict) -> bool:
         """Whether numpy reads a value as it is behind what it meets: so it met that on the host."""
@@ -290,11 +289,12 @@ class Analysis:
 
 
 def _asks_others(conflict: Conflict) -> bool:
-    """Whether what stands beside a value, a parameter of which little is known, or what is done later says where it
-    belongs."""
-    return conflict.begins_beside or conflict.end.links in _OF_CALLERS or "field-rewritten" in conflict.links
+    """Whether what stands beside a value, or a parameter of which little is known, says where it belongs."""
+    return conflict.begins_beside or conflict.end.links in _OF_CALLERS
 
 
+_FIELDS = frozenset({"field", "field-of-constructor", "field-rewritten", "field-carried"})
+"""Links by which a value of an earlier statement is taken for one that a later statement leaves."""
 _OF_CALLERS = frozenset({("parameter",), ("unread",)})
 _BACKWARDS = frozenset({Turn.DOWN, Turn.SAME})
 _OF_ITSELF = frozenset({Turn.UP, Turn.SAME, Turn.OUT})

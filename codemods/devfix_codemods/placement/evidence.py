@@ -40,7 +40,7 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
             if word in _KEYWORDS:
                 kinds.say(argument, _KEYWORDS[word], 3)
     if qualified.rpartition(".")[2] in libraries.MODULE_MAKERS:
-        kinds.say(call, Kind.TOKENIZER if "oken" in qualified or "Processor" in qualified else Kind.MODULE)
+        kinds.say(call, libraries.kind_of_loaded(qualified.rpartition(".")[0]))
 
 
 def _result(kinds: "Kinds", call: Node, qualified: str) -> None:

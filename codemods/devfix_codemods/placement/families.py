@@ -179,7 +179,9 @@ class Families:
                 loops[_loop_of(node, base)].append(node)
         for twins in loops.values():
             moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
-            for one in twins if moved else ():
+            if all(one.op is Op.AFTER or is_thrown_away(one) for moves in moved.values() for one in moves):
+                continue  # a statement moves modules, which are the same in every loop
+            for one in twins:
                 users = self._users.get(one, ())
                 left = any(not is_measure(each) and each.op is not Op.PHI for each in users)
                 parts = any(each.op in _PARTS and self._births.moves_of(each) for each in users)

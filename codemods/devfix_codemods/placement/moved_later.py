@@ -30,9 +30,9 @@ class MovedLater:
         for call, called in births.calls.items():
             self._calls_of.setdefault(called, []).append(call)
 
-    def holds(self, node: Node) -> bool:
-        """Whether all that is computed of a value is moved in the end, or read on the host, and something is moved."""
-        pending, moved = [node], False
+    def moves(self, node: Node) -> set[Node]:
+        """The moves of what is computed of a value; none where some of that is neither moved nor read on the host."""
+        pending, moves = [node], set[Node]()
         entered = set[Function]()
         for one in pending:  # grows
             users = [each for each in self._users.get(one, ()) if each is not one and not is_measure(each)]
@@ -41,18 +41,18 @@ class MovedLater:
                 users += self._calls_of.get(one.function, ())
             unread = not users and one not in self._returned and one.op is not Op.PHI
             if unread or len(pending) > MOST_STEPS or one in self._stored:
-                return False
+                return set()
             if returned and one.function not in self._calls_of:
-                return False
+                return set()
             for user in users:
                 if self._is_moved_by(user):
-                    moved = True
+                    moves.add(user)
                 elif not _is_read(one, user):
                     following = self._following(one, user, entered)
                     if following is None:
-                        return False
+                        return set()
                     pending += (each for each in following if each not in pending)
-        return moved
+        return moves
 
     def _is_moved_by(self, user: Node) -> bool:
         births = self._births
