@@ -204,8 +204,38 @@ NOT_TOLD = {
             model.to(device)
             return model
     """,
+    "what stands beside an input that a mask is made of": """
+        class Encoder(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.embedding = nn.Embedding(n, n)
+                self.encoder = Layers(n)
+            def forward(self, ids, mask=None, states=None, past=None):
+                device = ids.device
+                wide = self.get_extended(mask, ids.size(), device)
+                return self.encoder(self.embedding(ids), mask=wide, states=states, past=past)
+    """,
+    "what stands beside an input that says how much is drawn": """
+        from samplers import draw
+        class Decoder(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.layer = nn.Linear(n, n)
+                self.mixed = Layers(n)
+            def forward(self, x, width=None, states=None):
+                noise = draw(width, device=x.device)
+                return self.mixed(self.layer(x) + noise, states)
+    """,
 }
 TOLD = {
+    "what stands beside an input that a helper takes along": """
+        from helpers import prepare
+        def step(net: nn.Module, x, y, device):
+            net.to(device)
+            x = prepare(x, device)
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+    """,
     "a model that a library loads": """
         from transformers import AutoModel
         def load(name, x, device):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import key, names
-from devfix_codemods.placement.arguments import reads_key
+from devfix_codemods.placement.arguments import reads_key, takes_name
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
@@ -79,6 +79,7 @@ class Families:
         members = [one for one in dict.fromkeys(row) if self._is_member(one)]
         moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
         rest = [one for one in members if one not in moved and not (moved and self._is_moved_later(one))]
+        moved = {one: moves for one, found in moved.items() if (moves := [*filter(self._takes_place, found)])}
         modules = {one: moves for one, moves in moved.items() if self._kinds.is_module(one)}
         for one in rest if modules else ():
             if (
@@ -104,6 +105,11 @@ class Families:
                     supports(self._graph, one, moved, "family-fed")
                 elif kind is Kind.TENSOR:
                     supports(self._graph, one, moved, "family")
+
+    def _takes_place(self, move: Node) -> bool:
+        """Whether the result of a move takes the place of what is moved: what only knows a device may make another."""
+        links = {link for one in self._graph.sources.get(move, ()) for link in one.links}
+        return "given-device" not in links or self._births.is_move(move) or takes_name(move)
 
     def _is_followed(self, node: Node, moved: dict[Node, list[Node]]) -> bool:
         """`y.to(x.device)`, `y.type_as(x)`: whether others are brought to a value, or to what is computed of it."""
