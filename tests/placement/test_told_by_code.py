@@ -226,8 +226,58 @@ NOT_TOLD = {
                 noise = draw(width, device=x.device)
                 return self.mixed(self.layer(x) + noise, states)
     """,
+    "what another test moves": """
+        class TestNet:
+            def setUp(self):
+                self.model = nn.Linear(3, 3)
+            def test_forward(self):
+                x = torch.randn(16, 3)
+                print(self.model(x).size())
+            def test_sample(self):
+                self.model.cuda()
+                print(self.model.weight.sum())
+    """,
+    "what another test of a runner moves": """
+        import unittest
+        class NetTest(unittest.TestCase):
+            def setUp(self):
+                self.net = nn.Linear(3, 3)
+            def test_loss(self):
+                loss = F.mse_loss(self.net(torch.randn(16, 3)), torch.zeros(16, 3))
+                loss.backward()
+            def test_on_card(self):
+                self.net = self.net.to("cuda")
+                self.net(torch.randn(16, 3, device="cuda"))
+    """,
+    "what another test keeps": """
+        class TestRows:
+            def setup_method(self):
+                self.rows = torch.zeros(3)
+            def test_sum(self):
+                assert (self.rows + torch.ones(3)).sum() == 3
+            def test_on_card(self):
+                self.rows = self.rows.cuda()
+                assert self.rows.is_cuda
+    """,
 }
 TOLD = {
+    "what a test moves itself": """
+        class TestNet:
+            def setUp(self):
+                self.model = nn.Linear(3, 3)
+            def test_sample(self):
+                self.model.cuda()
+                x = torch.randn(16, 3)
+                print(self.model(x).size())
+    """,
+    "what a test is given moved": """
+        class TestNet:
+            def setUp(self):
+                self.model = nn.Linear(3, 3).cuda()
+            def test_forward(self):
+                x = torch.randn(16, 3)
+                print(self.model(x).size())
+    """,
     "what stands beside an input that a helper takes along": """
         from helpers import prepare
         def step(net: nn.Module, x, y, device):

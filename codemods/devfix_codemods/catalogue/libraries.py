@@ -178,10 +178,12 @@ LISTS_IN_ROWS = {"dgl": 2}
 
 METHODS_OF_TENSORS = frozenset(
     f"numpy.{one}"
-    for one in "mean sum std var max min amax amin prod any all ndim shape size ptp copy round nonzero squeeze".split()
+    for one in (
+        "mean sum std var max min amax amin prod any all ndim shape size ptp copy round nonzero squeeze isscalar"
+    ).split()
 )
-"""Functions of numpy that ask a tensor for its method, or its attribute, of the same name: a copy changes nothing. Of a
-list they make an array."""
+"""Functions of numpy that ask a tensor for its method, its attribute of the same name, or its type: a copy changes
+nothing. Of a list they make an array."""
 
 REDUCTIONS = frozenset(
     f"numpy.{one}"

@@ -227,6 +227,8 @@ class Constraints:
     def _fields(self, function: Function) -> None:
         """What a method leaves in attributes is what others find there."""
         itself = function.self_node
+        if itself is not None and function.name.startswith("test_"):
+            return  # each test has an object of its own
         for stored, value in function.finals.items():
             if isinstance(stored, str) or stored[1].startswith("["):
                 continue
