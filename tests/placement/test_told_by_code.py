@@ -168,6 +168,25 @@ NOT_TOLD = {
             def forward(self, x):
                 return F.dropout(self.layer(x) + self.table)
     """,
+    "a parameter that an initialiser fills": """
+        class Encoder(nn.Module):
+            def __init__(self, n, d):
+                super().__init__()
+                self.layer = nn.Linear(n, d)
+                self.table = nn.init.xavier_uniform_(nn.Parameter(torch.empty(n, d)))
+            def forward(self, x):
+                return self.layer(torch.cat([x, self.table.expand(3, -1, -1)], dim=-1))
+    """,
+    "a parameter that two initialisers fill": """
+        from torch.nn import init
+        class Encoder(nn.Module):
+            def __init__(self, n, d):
+                super().__init__()
+                self.layer = nn.Linear(n, d)
+                self.table = init.normal_(init.zeros_(nn.Parameter(torch.empty(n, d))), std=0.1)
+            def forward(self, x):
+                return self.layer(torch.cat([x, self.table.expand(3, -1, -1)], dim=-1))
+    """,
     "a wrapper whose class no import names": """
         from utils import *
         def train(model, optimizer, x, cuda):
@@ -300,6 +319,15 @@ TOLD = {
                 model.to(device)(rows).sum().backward()
             for rows in loader:
                 print(model(rows).sum())
+    """,
+    "a tensor that an initialiser fills": """
+        class Encoder(nn.Module):
+            def __init__(self, n, d):
+                super().__init__()
+                self.layer = nn.Linear(n, d)
+                self.table = nn.init.xavier_uniform_(torch.empty(n, d))
+            def forward(self, x):
+                return F.dropout(self.layer(x) + self.table)
     """,
     "a tensor that a function makes": """
         def positions(n, d):

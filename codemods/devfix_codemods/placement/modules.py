@@ -241,6 +241,8 @@ class Modules:
             return True
         called = self._kinds.calls.get(value) if depth < MOST_WRAPPED else None
         given = [one for one, _ in called.returns if not is_none(one)] if called is not None else []
+        if any(one.startswith("torch.nn.init.") for one in names(value.args[0] if value.op is Op.CALL else value)):
+            given = list(value.args[1:2])  # which it fills, and gives back
         if given:
             return all(self.is_registered(one, depth + 1) for one in given)
         return value.op is Op.CALL and any(canonical(one) in rows.PARAMETERS for one in names(value.args[0]))
