@@ -138,3 +138,24 @@ def test_what_is_computed_of_a_value_is_moved_in_its_stead(placed, program):
 @pytest.mark.parametrize("program", STAYS_BEHIND.values(), ids=STAYS_BEHIND)
 def test_what_meets_a_device_before_the_move_is_told(placed, program):
     assert len(placed(program).births) == 1
+
+
+CHOSEN = """
+    def activations(files, net, cuda, device):
+        rows = np.stack(files)
+        batch = torch.from_numpy(rows){converted}
+        if cuda:
+            batch = batch.to(device)
+        return net(batch)
+    def main(files, cuda, device):
+        net = nn.Linear(3, 3)
+        net.to(device)
+        return activations(files, net, cuda, device)
+"""
+
+
+@pytest.mark.parametrize("converted", ["", ".float()", ".type(torch.float64)", ".reshape(-1, 3).float()"])
+def test_what_is_moved_on_a_condition_is_in_doubt_however_it_is_converted(placed, converted):
+    """A move behind a condition shows that its author thinks of the other case."""
+    for one in placed(CHOSEN.format(converted=converted)).conflicts:
+        assert "moved-on-condition" in one.links

@@ -80,7 +80,8 @@ class Constraints:
             return
         for one, guard in zip(node.args, node.extras):
             if self.kinds.may_live(one) and not is_no_tensor(one, guard):
-                chosen = any(self.births.is_move(other) and one in self.births.roots(other) for other in node.args)
+                moves = (other for other in node.args if other is not one and self.births.is_move(other))
+                chosen = any(one in self.births.way(other) for other in moves)
                 self.graph.flows(one, node, "moved-on-condition" if chosen else "certain", guard)
         if node.syntax is None or isinstance(node.syntax, ast.IfExp):
             self._alternatives(node, [one for one in node.args if self.kinds.may_live(one)])
