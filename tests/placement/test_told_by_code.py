@@ -280,6 +280,13 @@ NOT_TOLD = {
     """,
 }
 TOLD = {
+    "a table that is picked from for numpy": """
+        TABLE = torch.tensor([[0, 0, 0], [255, 0, 0]])
+        def colored(net, x, device):
+            net.to(device)
+            labels = net(x.to(device)).argmax(dim=1)
+            return TABLE[labels].numpy()
+    """,
     "what a test moves itself": """
         class TestNet:
             def setUp(self):

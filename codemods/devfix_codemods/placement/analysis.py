@@ -219,8 +219,8 @@ class Analysis:
 
     def _is_read_behind(self, conflict: Conflict) -> bool:
         """Whether numpy reads a value as it is behind what it meets: so it met that on the host."""
-        if conflict.birth.birth not in MADE or conflict.meeting is None:
-            return False
+        if conflict.birth.birth not in MADE or conflict.meeting is None or conflict.is_of_index:
+            return False  # what an index picks from goes to numpy behind it
         met = conflict.meeting.node
         before = takewhile(lambda step: step.edge.turn is not Turn.MEET, conflict.path)
         return any(
