@@ -1,6 +1,6 @@
 """Edits drawn at random from what devfix proposes for folders of code, to be judged by a reader.
 
-    python bench/sample.py FOLDER... [--count 300] [--seed 0] [--select RULE] [--safe]
+    python bench/sample.py FOLDER... [--count 300] [--seed 0] [--select RULE] [--tier safe|unsafe|suggestion]
 
 prints each drawn edit with its finding and the lines around it. The draw depends on the seed and the findings alone.
 Precision is what a reader makes of it: this command claims nothing.
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+TIERS = ("safe", "unsafe", "suggestion")
 AROUND = 4
 """How many lines are shown before and after an edit."""
 
@@ -25,9 +26,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--select", default=None)
-    parser.add_argument("--safe", action="store_true", help="leave out fixes that need --unsafe")
+    parser.add_argument("--tier", choices=TIERS, default=None, help="only these; without it, all but suggestions")
     asked = parser.parse_args()
-    proposed = [one for folder in asked.folders for one in edits_in(folder, asked.select, asked.safe)]
+    proposed = [one for folder in asked.folders for one in edits_in(folder, asked.select, asked.tier)]
     drawn = random.Random(asked.seed).sample(proposed, min(asked.count, len(proposed)))
     for number, (path, finding) in enumerate(drawn, 1):
         print(f"=== {number}/{len(drawn)}")
@@ -37,9 +38,10 @@ def main() -> int:
     return 0
 
 
-def edits_in(folder: Path, select: str | None, safe: bool) -> list[tuple[Path, dict[str, Any]]]:
+def edits_in(folder: Path, select: str | None, tier: str | None) -> list[tuple[Path, dict[str, Any]]]:
     """The findings below `folder` that carry an edit, with the paths of their files."""
     chosen = ["--select", select] if select else []
+    chosen += ["--suggestions"] if tier == "suggestion" else []
     command = [sys.executable, "-m", "devfix", "check", "--no-cache", "--output-format", "json", *chosen, "."]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode not in {0, 1, 2} or not done.stdout:
@@ -48,7 +50,7 @@ def edits_in(folder: Path, select: str | None, safe: bool) -> list[tuple[Path, d
     return [
         (folder / one["path"], one)
         for one in found
-        if one["fix"] and one["fix"]["edits"] and (one["fix"]["safety"] == "safe" or not safe)
+        if one["fix"] and one["fix"]["edits"] and tier in {None, one["fix"]["safety"]}
     ]
 
 

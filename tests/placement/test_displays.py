@@ -45,6 +45,17 @@ FINE = {
             left, right, count = left.cuda(), right.cuda(), n
             return left, right, count
     """,
+    "what goes in, and what is to come out": """
+        CASES = [(torch.as_tensor(55), torch.as_tensor(55).to("cuda"))]
+    """,
+    "a pair of the same values": """
+        def pair(rows):
+            return torch.FloatTensor(rows), torch.FloatTensor(rows).cuda()
+    """,
+    "the same zeros on either side": """
+        def both(n, device):
+            return torch.zeros(n).to(device), torch.zeros(n)
+    """,
 }
 
 

@@ -285,3 +285,68 @@ BRANCHES = """
 def test_what_one_branch_leaves_on_a_device_is_read_there(placed) -> None:
     assert "outputs.detach()" in placed(BRANCHES.format(to_host="")).births
     assert "outputs.detach()" not in placed(BRANCHES.format(to_host=".cpu()")).births
+
+
+EITHER = {
+    "a flag says which it is": """
+        def returns(reward: torch.Tensor, done, n):
+            is_torch = isinstance(done, torch.Tensor)
+            if is_torch:
+                done = done.type(reward.dtype)
+            for step in range(1, n):
+                done[step:] = np.maximum(done[:-step], done[step:])
+            return done
+    """,
+    "a test takes care of tensors": """
+        def show(x):
+            if torch.is_tensor(x):
+                x = x.detach()
+            return np.unique(x.view(-1))
+    """,
+    "one of two that meet": """
+        def merge(x: torch.Tensor, y):
+            if not isinstance(y, torch.Tensor):
+                y = y.copy()
+            return np.maximum(x.relu(), y)
+    """,
+    "a number that is asked whether it is one": """
+        def add(grads, op: torch.Tensor):
+            if np.isscalar(op):
+                return [grad.mul(op) for grad in grads]
+            return [grad.add(op) for grad in grads]
+    """,
+}
+TENSORS = {
+    "read where the test holds": """
+        def show(x):
+            if torch.is_tensor(x):
+                return np.unique(x.view(-1))
+            return x
+    """,
+    "nothing is tested": """
+        def show(x):
+            return np.unique(x.view(-1))
+    """,
+    "another value is tested": """
+        def show(x, y):
+            if torch.is_tensor(y):
+                y = y.detach()
+            return np.unique(x.view(-1)), y
+    """,
+}
+
+
+def readers(placed, program: str) -> list[object]:
+    found = placed(program).analysis.graph.sources.values()
+    return [one for each in found for one in each if one.birth is Birth.READER]
+
+
+@pytest.mark.parametrize("program", EITHER.values(), ids=EITHER)
+def test_what_may_be_an_array_is_not_copied(placed, program):
+    """`.cpu()` would fail for arrays, of which the program thinks."""
+    assert readers(placed, program) == []
+
+
+@pytest.mark.parametrize("program", TENSORS.values(), ids=TENSORS)
+def test_what_is_a_tensor_where_it_is_read(placed, program):
+    assert readers(placed, program) != []

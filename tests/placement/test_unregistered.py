@@ -26,6 +26,7 @@ def _net(kept: str, used: str) -> str:
         ("self.parts = []\nfor n in sizes:\n    self.parts.extend([nn.Linear(n, n), nn.ReLU()])", "self.parts[0](x)"),
         ("self.parts = {}\nfor n in sizes:\n    self.parts[str(n)] = nn.Linear(n, n)", "self.parts['2'](x)"),
         ("parts = [nn.Linear(n, n) for n in sizes]\nself.parts = parts", "self.parts[0](x)"),
+        ("self.parts = []\nfor n in sizes:\n    self.parts += [nn.Linear(n, n)]", "self.parts[0](x)"),
     ],
 )
 def test_one_of_the_modules_stands_for_all(placed, kept: str, used: str) -> None:
@@ -40,6 +41,18 @@ def test_one_of_the_modules_stands_for_all(placed, kept: str, used: str) -> None
     [
         ("self.parts = nn.ModuleList([nn.Linear(n, n) for n in sizes])", "self.parts[0](x)"),
         ("self.parts = [nn.Linear(n, n) for n in sizes]\nself.net = nn.Sequential(*self.parts)", "self.net(x)"),
+        (
+            "self.parts = []\nfor n in sizes:\n    self.parts += [nn.Linear(n, 2)]\nself.n=nn.Sequential(*self.parts)",
+            "self.net(x)",
+        ),
+        (
+            "self.parts = []\nwhile sizes:\n    self.parts += [nn.Linear(2, 2)]\nself.net = nn.Sequential(*self.parts)",
+            "[part(x) for part in self.parts]",
+        ),
+        (
+            "self.parts = []\nif sizes:\n    self.parts += [nn.Linear(2, 2)]\nself.net = nn.ModuleList(self.parts)",
+            "self.parts[0](x)",
+        ),
         ("self.parts = [nn.ReLU() for n in sizes]", "self.parts[0](x)"),
         ("self.parts = [make(n) for n in sizes]", "self.parts[0](x)"),
         ("self.first = nn.Linear(2, 2)\nself.parts = [self.first, nn.ReLU()]", "self.parts[0](x)"),

@@ -69,3 +69,24 @@ def test_what_is_made_belongs_there(placed, program: str, birth: str) -> None:
 @pytest.mark.parametrize("program", FINE.values(), ids=FINE)
 def test_devices_that_are_used_and_what_others_place(placed, program: str) -> None:
     assert placed(program).births == []
+
+
+MODULE = """
+    class Wave(nn.Module):
+        def __init__(self, n, device="cpu"):
+            super().__init__()
+            {kept}
+        def forward(self, x):
+            return x * self.scale
+"""
+
+
+@pytest.mark.parametrize("made", ["torch.ones(n)", "torch.Tensor(n)", "torch.empty(n).fill_(2.0)"])
+def test_parameters_are_moved_with_their_module(placed, made):
+    """A device that a module forgets says little of them, and more of what it keeps beside them."""
+    found = placed(MODULE.format(kept=f"self.scale = nn.Parameter({made})"))
+    assert all(one.confidence < 0.5 for one in found.conflicts)
+
+
+def test_what_a_module_keeps_beside_its_parameters_belongs_on_the_device(placed):
+    assert placed(MODULE.format(kept="self.scale = torch.ones(n)")).conflicts[0].confidence > 0.7

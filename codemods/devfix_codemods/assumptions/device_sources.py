@@ -151,7 +151,9 @@ class Followings:
     def _expressions(self, conflict: Conflict, point: Point, sure: float, own: set[str]) -> Iterator[Followed]:
         node, elsewhere = conflict.end.node, conflict.end.place.where is Where.DEVICE
         own = own | _moved_text(conflict.birth.node)
-        if node in self._models and _may_be_session(node, point.guard):
+        if node in self._models and (
+            _may_be_session(node, point.guard) or self._is_moved_in(point.node.function, node)
+        ):
             return
         if node in self._models and not _runs_in_replicas(self._undone, point.node.function):
             text = _name_of(node, point)
@@ -174,6 +176,15 @@ class Followings:
                 continue
             certain = sure >= SURE and (follows or elsewhere) and model is None
             yield Followed(device, Safety.SAFE if certain else Safety.UNSAFE, model, sure)
+
+    def _is_moved_in(self, function: Function, field: Node) -> bool:
+        """Whether a function takes an attribute to CUDA itself, under whatever name: it was elsewhere before."""
+        births = self._undone.constraints.births
+        calls = (one for one in function.nodes if one.op is Op.CALL and one.syntax in self._moving)
+        bases = (one.args[0].args[0] for one in calls if one.args[0].op is Op.ATTR)
+        roots = (root for one in bases for root in births.roots(one) if root.op is Op.ATTR)
+        owners = ((root, births.class_of(root.args[0])) for root in roots)
+        return any(owner is not None and owner.fields.get(str(root.extra)) is field for root, owner in owners)
 
     def at_hand(self, node: Node, *, asks: bool = False) -> Followed | None:
         """The device that was chosen where a call stands."""

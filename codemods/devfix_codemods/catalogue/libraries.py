@@ -97,6 +97,14 @@ KINDS: dict[str, Kind] = {
     "dgl.dataloading.GraphDataLoader": Kind.LOADER,
 }
 
+MAPPINGS = frozenset({"builtins.dict"}) | frozenset(
+    f"collections.{one}" for one in ("OrderedDict", "defaultdict", "Counter")
+)
+"""What makes dictionaries."""
+
+PARTIAL = frozenset({"functools.partial", "functools.partialmethod"})
+"""What gives a function, whatever it gets."""
+
 _ASKED_OF_CARDS = ("is_available", "device_count")
 NUMBERS = (
     frozenset(f"builtins.{one}" for one in "float int len ord".split())
@@ -145,6 +153,17 @@ LAZY = frozenset({"gguf"})
 MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 """Class methods, of whatever class, that make a module."""
 
+_NO_MODULES = ("Config", "Retriever", "FeatureExtractor", "Scheduler", "Index")
+"""How the names of classes end of which `from_pretrained` makes no module."""
+
+
+def kind_of_loaded(made: str) -> Kind:
+    """What `from_pretrained` of a class makes: `AutoTokenizer`, `AutoConfig`, `AutoModel`."""
+    if "oken" in made or "Processor" in made:
+        return Kind.TOKENIZER
+    return Kind.OTHER if made.endswith(_NO_MODULES) else Kind.MODULE
+
+
 LOADING = frozenset({"load_from_checkpoint"})
 """Those of them that take `map_location`, without which the module is where it was saved, if that is there."""
 
@@ -159,10 +178,12 @@ LISTS_IN_ROWS = {"dgl": 2}
 
 METHODS_OF_TENSORS = frozenset(
     f"numpy.{one}"
-    for one in "mean sum std var max min amax amin prod any all ndim shape size ptp copy round nonzero squeeze".split()
+    for one in (
+        "mean sum std var max min amax amin prod any all ndim shape size ptp copy round nonzero squeeze isscalar"
+    ).split()
 )
-"""Functions of numpy that ask a tensor for its method, or its attribute, of the same name: a copy changes nothing. Of a
-list they make an array."""
+"""Functions of numpy that ask a tensor for its method, its attribute of the same name, or its type: a copy changes
+nothing. Of a list they make an array."""
 
 REDUCTIONS = frozenset(
     f"numpy.{one}"

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
+from itertools import takewhile
 
 from devfix_codemods.ir import Node, Op, lower
 from devfix_codemods.ir.nodes import contradictory, forget
@@ -195,6 +196,8 @@ class Analysis:
             elsewhere = [one for one in elsewhere if one.end.place.where is not Where.CALLER]
         if any(one.end.birth is Birth.READER for one in found):  # numpy reads what is picked: so a caller is there
             elsewhere = [one for one in elsewhere if not (one.is_of_index and one.end.place.where is Where.CALLER)]
+        if birth.birth in MADE | OF_BATCHES and elsewhere:
+            elsewhere = [one for one in self._before_moves(birth, elsewhere, found) if not self._is_read_behind(one)]
         if birth.birth is Birth.READER:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
@@ -202,6 +205,30 @@ class Analysis:
         if birth.birth in MADE and elsewhere:
             return combined(elsewhere)
         return elsewhere[0] if elsewhere else None
+
+    def _before_moves(self, birth: Source, elsewhere: list[Conflict], found: list[Conflict]) -> list[Conflict]:
+        """Those of its conflicts that a value has before what is computed of it, or what it is put into, is moved."""
+        moves = self.constraints.moved_later.moves(birth.node)
+        filled = (one for one in found if _is_host(one) and one.end.birth in MADE and not one.begins_beside)
+        if not moves and not any(
+            one.confidence >= SURELY_MET and self.constraints.births.moves_of(one.end.node) for one in filled
+        ):
+            return elsewhere
+        kept = (one for one in elsewhere if one.end.node not in moves or _FIELDS.isdisjoint(one.links))
+        return [one for one in kept if not _asks_others(one)]
+
+    def _is_read_behind(self, conflict: Conflict) -> bool:
+        """Whether numpy reads a value as it is behind what it meets: so it met that on the host."""
+        if conflict.birth.birth not in MADE or conflict.meeting is None or conflict.is_of_index:
+            return False  # what an index picks from goes to numpy behind it
+        met = conflict.meeting.node
+        before = takewhile(lambda step: step.edge.turn is not Turn.MEET, conflict.path)
+        return any(
+            source.birth is Birth.READER and source.guard <= conflict.guard
+            for node in (conflict.birth.node, *(step.node for step in before))
+            for source in self.graph.sources.get(node, ())
+            if source.by is not None and source.by.function is met.function and source.by.index > met.index
+        )
 
     def _is_of_inner(self, conflict: Conflict) -> bool:
         """Whether the value holds a loader, or is one: a part of a part comes from that, and is told by itself."""
@@ -261,9 +288,19 @@ class Analysis:
         return self.kinds.is_given(node)
 
 
+def _asks_others(conflict: Conflict) -> bool:
+    """Whether what stands beside a value, or a parameter of which little is known, says where it belongs."""
+    return conflict.begins_beside or conflict.end.links in _OF_CALLERS
+
+
+_FIELDS = frozenset({"field", "field-of-constructor", "field-rewritten", "field-carried"})
+"""Links by which a value of an earlier statement is taken for one that a later statement leaves."""
+_OF_CALLERS = frozenset({("parameter",), ("unread",)})
 _BACKWARDS = frozenset({Turn.DOWN, Turn.SAME})
 _OF_ITSELF = frozenset({Turn.UP, Turn.SAME, Turn.OUT})
 """Ways from a value to its copies, and to parts of it."""
+SURELY_MET = 0.8
+"""How sure it must be that a value meets one that is moved afterwards."""
 HOST_WINS = 0.6
 """How much weaker a path to the host may be that settles where something is."""
 MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})

@@ -1,5 +1,7 @@
 """What calls are given, by keyword and otherwise, and what parameters are where a call says nothing."""
 
+import ast
+
 from devfix_codemods.catalogue import canonical, libraries
 from devfix_codemods.catalogue.torch import MAP_LOCATION
 from devfix_codemods.ir import Node, Op
@@ -81,3 +83,11 @@ def reads_key(node: Node) -> bool:
         return False
     key = node.args[1] if len(node.args) > 1 else None
     return key is not None and key.op is Op.CONST and isinstance(key.extra, str)
+
+
+def takes_name(call: Node) -> bool:
+    """`net = wrap(net)`"""
+    match call.statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=given) as value) if value is call.syntax:
+            return any(isinstance(one, ast.Name) and one.id == name for one in given)
+    return False

@@ -248,7 +248,7 @@ class Births:
             self._moves.constructed(node)
         elif self.kinds.of(node) is Kind.DATASET:
             self._factories.kept(node)
-        elif row is None and self.kinds.is_module(node):
+        elif row is None and qualified not in libraries.PARTIAL and self.kinds.is_module(node):
             self._modules.of_imported(node, qualified, self.imported.class_of(node.args[0]))
 
     def _collective(self, node: Node) -> None:

@@ -7,7 +7,7 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import bound, goes_through, method
 from devfix_codemods.placement.kinds import PLACELESS
-from devfix_codemods.placement.naming import sounds_like_loss
+from devfix_codemods.placement.naming import sounds_like_class, sounds_like_loss
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.returns import given_on_host
@@ -194,6 +194,8 @@ class Calls:
         if self._kinds.of(node) in PLACELESS or self._births.is_moving_call(node) or self._births.is_encoding(node):
             return
         given = self._births.unmoved_arguments(node)
+        if self._kinds.is_module(node) and not self._kinds.is_module(callee):  # it is made of options, and of modules
+            given = tuple(one for one in given if self._kinds.of(one) in {Kind.TENSOR, Kind.MODULE})
         if self._kinds.is_module(callee):
             node = given_on_host(self._births, node) or node
             link = "module-call" if self._births.is_read(callee) else "module-call-by-use"
@@ -216,13 +218,17 @@ class Calls:
             link = self._strength_of_call(node, "module-call-by-use" if by_module else "unknown-call")
             if callee.op is Op.ATTR and name(callee) is None and self._lends(callee.args[0]):
                 self._graph.meets(callee.args[0], node, link, node.guard)
-            elif callee.op not in {Op.REF, Op.ATTR} and node in self._kinds.differentiable:
+            elif node in self._kinds.differentiable and self._may_be_module(callee):
                 self._graph.meets(callee, node, link, node.guard)
             if self._only_transforms(node, callee):
                 link = "unread-function"
             elif link == "unknown-call" and self._gets_module_and_tensor(given):
                 link = "called-together"
         self._meet(node, given, link, scalars=False)
+
+    def _may_be_module(self, callee: Node) -> bool:
+        """Whether what is called on the way to `backward` may have parameters; a class, `Variable(x)`, has none."""
+        return callee.op not in {Op.REF, Op.ATTR} and not (callee.op is Op.GLOBAL and sounds_like_class(callee))
 
     def _gets_module_and_tensor(self, given: tuple[Node, ...]) -> bool:
         """`infer(image, net)`: who is given both calls the one with the other."""

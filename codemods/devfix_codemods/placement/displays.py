@@ -66,11 +66,19 @@ def _named(value: ast.expr) -> ast.expr:
 
 
 def _made_alike(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
-    """The tensors of a row that are made there as those are which it moves."""
-    makers = {_maker(births, root) for one in moved for root in births.roots(one)} - {None}
+    """The tensors of a row that are made there as those are which it moves; not the very same, which make a pair."""
+    roots = [root for one in moved for root in births.roots(one)]
+    makers = {_maker(births, root) for root in roots} - {None}
+    copied = {_text(root) for root in roots}
     for one in row.args:
-        if one not in moved and any(_maker(births, root) in makers for root in births.roots(one)):
+        if one not in moved and any(
+            _maker(births, root) in makers and _text(root) not in copied for root in births.roots(one)
+        ):
             yield one
+
+
+def _text(node: Node) -> str:
+    return ast.unparse(node.syntax) if isinstance(node.syntax, ast.expr) else str(node.index)
 
 
 def _maker(births: "Births", node: Node) -> str | None:

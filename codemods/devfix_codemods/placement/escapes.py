@@ -1,6 +1,5 @@
 """Modules that others may move: under another name, in another function, by a call that is not read."""
 
-import ast
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -10,6 +9,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.arguments import takes_name
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.strengths import COSTS, STRENGTHS
@@ -118,7 +118,7 @@ class Escapes:
         if any(given is alias for given, _ in births.wanted):
             return False  # a function of another file, which wants it where it is told
         return any(
-            (one not in births.used or births.kinds.is_module(one) or _takes_name(one))
+            (one not in births.used or births.kinds.is_module(one) or takes_name(one))
             and one not in births.calls
             and self._is_unread(one, alias)
             and key(one.args[0]) not in self._ready
@@ -166,14 +166,6 @@ def _moves_wrapper(move: Node) -> bool:
     """`DataParallel(net).to(device)`, which moves `net`, by whatever name it is called."""
     moved = move.args[0] if move.op is Op.AFTER or not move.args[0].args else move.args[0].args[0]
     return moved.op is Op.CALL and any(effect(canonical(one)) is Effect.WRAP for one in names(moved.args[0]))
-
-
-def _takes_name(call: Node) -> bool:
-    """`net = wrap(net)`"""
-    match call.statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=given) as value) if value is call.syntax:
-            return any(isinstance(one, ast.Name) and one.id == name for one in given)
-    return False
 
 
 def _stores(births: Births) -> Iterator[Store]:

@@ -40,7 +40,7 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
             if word in _KEYWORDS:
                 kinds.say(argument, _KEYWORDS[word], 3)
     if qualified.rpartition(".")[2] in libraries.MODULE_MAKERS:
-        kinds.say(call, Kind.TOKENIZER if "oken" in qualified or "Processor" in qualified else Kind.MODULE)
+        kinds.say(call, libraries.kind_of_loaded(qualified.rpartition(".")[0]))
 
 
 def _result(kinds: "Kinds", call: Node, qualified: str) -> None:
@@ -139,7 +139,8 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
         kinds.say(call, Kind.MODULE, 3)
         kinds.instances.setdefault(kinds.find(call), base.extra)
     _result_of_method(kinds, call, base, method)
-    if method != "to" and any(kinds.of(one) is Kind.DTYPE for one in call.args[1:]):  # modules have `.to`, too
+    known = method != "to" and method_effect(method) is not None  # modules have `.to`, too
+    if known and any(kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
         kinds.say(base, Kind.TENSOR, 1)
     if method in {"items", "keys"} and len(call.args) == 1:
         kinds.itemized.append(base)

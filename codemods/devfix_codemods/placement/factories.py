@@ -58,7 +58,7 @@ class Factories:
         if has_device(node):
             self._moves.placed(node)
             return
-        if self._is_elsewhere(node) or keyword(node, "generator") is not None:
+        if self._is_elsewhere(node) or self._has_generator(node):
             return  # the generator has to be where the tensor is made: moving one alone fails
         link = "factory"
         scalar = False
@@ -72,6 +72,16 @@ class Factories:
             first = node.args[1]
             scalar = first.op is Op.SEQUENCE and not first.args
         self._graph.add(Source(node, HOST, Birth.FACTORY, (link,), scalar))
+
+    def _has_generator(self, made: Node) -> bool:
+        """`torch.rand(3, generator=source)`, and `rows.uniform_(0, 1, generator=source)` behind it."""
+        calls = [made]
+        for one in calls:  # grows
+            if keyword(one, "generator") is not None:
+                return True
+            methods = [each for each in self._module.users.get(one, ()) if each.op is Op.ATTR and not name(each)]
+            calls += (call for each in methods for call in self._module.users.get(each, ()) if call.args[:1] == (each,))
+        return False
 
     def _is_of_moved(self, value: Node) -> bool:
         """`solver.table` of `solver = Solver(3).to(device)`: what is a tensor already stays where it is."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import key, names
-from devfix_codemods.placement.arguments import reads_key
+from devfix_codemods.placement.arguments import reads_key, takes_name
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
@@ -79,6 +79,7 @@ class Families:
         members = [one for one in dict.fromkeys(row) if self._is_member(one)]
         moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
         rest = [one for one in members if one not in moved and not (moved and self._is_moved_later(one))]
+        moved = {one: moves for one, found in moved.items() if (moves := [*filter(self._takes_place, found)])}
         modules = {one: moves for one, moves in moved.items() if self._kinds.is_module(one)}
         for one in rest if modules else ():
             if (
@@ -104,6 +105,11 @@ class Families:
                     supports(self._graph, one, moved, "family-fed")
                 elif kind is Kind.TENSOR:
                     supports(self._graph, one, moved, "family")
+
+    def _takes_place(self, move: Node) -> bool:
+        """Whether the result of a move takes the place of what is moved: what only knows a device may make another."""
+        links = {link for one in self._graph.sources.get(move, ()) for link in one.links}
+        return "given-device" not in links or self._births.is_move(move) or takes_name(move)
 
     def _is_followed(self, node: Node, moved: dict[Node, list[Node]]) -> bool:
         """`y.to(x.device)`, `y.type_as(x)`: whether others are brought to a value, or to what is computed of it."""
@@ -179,7 +185,9 @@ class Families:
                 loops[_loop_of(node, base)].append(node)
         for twins in loops.values():
             moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
-            for one in twins if moved else ():
+            if all(one.op is Op.AFTER or is_thrown_away(one) for moves in moved.values() for one in moves):
+                continue  # a statement moves modules, which are the same in every loop
+            for one in twins:
                 users = self._users.get(one, ())
                 left = any(not is_measure(each) and each.op is not Op.PHI for each in users)
                 parts = any(each.op in _PARTS and self._births.moves_of(each) for each in users)
@@ -274,6 +282,8 @@ def _is_from_outside(node: Node) -> bool:
 
 def _sort(node: Node) -> object:
     if node.op is Op.ATTR:
+        return node.op, key(node.args[0])
+    if node.op is Op.ITEM and node.args[0].op is Op.ATTR:  # `tokenizer.codes["en"]`, which is no part of a batch
         return node.op, key(node.args[0])
     return Op.ITEM if reads_key(node) else node.op
 

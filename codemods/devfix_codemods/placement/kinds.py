@@ -29,6 +29,7 @@ from devfix_codemods.placement.uses import (
     called_parts,
     given_and_got,
     given_to_modules,
+    keys,
     made_of_one,
     made_of_pictures,
     masked,
@@ -99,6 +100,7 @@ class Kinds(Facts):
         moved_callables(self)
         moved_operands(self)
         masked(self)
+        keys(self)
         made_by_one_class(self)
         called_with_encodings(self)
         self.differentiable = differentiable(module, calls)

@@ -7,7 +7,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement import looked_up
-from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.arguments import has_device, is_none, keyword
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.imported_calls import makes_on_host, may_place, place_given
@@ -235,10 +235,16 @@ class Modules:
             self._graph.add(Source(node, MODULE, Birth.PARAMETER, ("module-place",)))
         return node
 
-    def is_registered(self, value: Node) -> bool:
+    def is_registered(self, value: Node, depth: int = 0) -> bool:
         """Whether an attribute with this value moves with the module that has it: a module or a parameter."""
         if self._kinds.is_module(value):
             return True
+        called = self._kinds.calls.get(value) if depth < MOST_WRAPPED else None
+        given = [one for one, _ in called.returns if not is_none(one)] if called is not None else []
+        if any(one.startswith("torch.nn.init.") for one in names(value.args[0] if value.op is Op.CALL else value)):
+            given = list(value.args[1:2])  # which it fills, and gives back
+        if given:
+            return all(self.is_registered(one, depth + 1) for one in given)
         return value.op is Op.CALL and any(canonical(one) in rows.PARAMETERS for one in names(value.args[0]))
 
     def is_read(self, module: Node) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Guard, Node, Op
-from devfix_codemods.ir.guards import joined
+from devfix_codemods.ir.guards import joined, literal
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.graph import Birth, Source
@@ -25,6 +25,7 @@ from devfix_codemods.placement.written_arrays import Written
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
+_TYPE_TESTS = frozenset({"builtins.isinstance", "torch.is_tensor"})
 NEAR = 2
 """How many lines apart what numpy reads is probably in one place."""
 _DEVICE = re.compile(r"(?i)^(to|cuda|\w*device\w*|\w*gpus?)$")
@@ -190,13 +191,30 @@ class Readers:
             self._together()
 
     def _add(self, value: Node, call: Node) -> None:
-        if is_no_tensor(value, call.guard) or is_plain(value, call.guard):
+        no_tensor = is_no_tensor(value, call.guard) or is_plain(value, call.guard)
+        if no_tensor or any(self._may_be_array(one, call) for one in (value, *call.args[1:])):
             return
         under = joined(call.guard, self._entry(call.function))
         self._graph.add(Source(value, HOST, Birth.READER, tuple(self._links(value, call)), under=under, by=call))
         for one in self._copies_of(value):
             if one.guard <= call.guard and not is_thrown_away(one):
                 self._graph.add(Source(one.args[0].args[0], CUDA, Birth.COPIED, ("copied-itself",)))
+
+    def _may_be_array(self, given: Node, call: Node) -> bool:
+        """Whether a parameter is asked for its type elsewhere than on the way to a call: arrays have no `.cpu()`."""
+        roots = {root for one in chain(given) for root in self._births.roots(one) if root.op is Op.PARAM}
+        return any(
+            self._births.roots(asked) & roots and (atom, True) not in call.guard
+            for asked, atom in self._asked
+            if asked.function is call.function
+        )
+
+    @cached_property
+    def _asked(self) -> list[tuple[Node, Hashable]]:
+        """What is asked whether it is a tensor, and the atom that says so."""
+        asked = (one for one in self._births.module.of(Op.CALL) if len(one.args) > 1)
+        tests = ((one.args[1], literal(one)[0]) for one in asked if name(one.args[0]) in _TYPE_TESTS)
+        return [(one, atom) for one, atom in tests if isinstance(atom, tuple) and "Tensor" in str(atom[-1])]
 
     def _links(self, value: Node, call: Node) -> Iterator[str]:
         """How surely what a call reads should be copied for it."""

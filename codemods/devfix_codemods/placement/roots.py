@@ -105,6 +105,5 @@ def _is_layer(module: Node) -> bool:
     return module.op is Op.CALL and effect(name(module.args[0]) or "") is Effect.MODULE
 
 
-_VIEWS = frozenset({"unsqueeze", "squeeze", "view", "contiguous"})
-_CHAINED = rows.CONVERSIONS | _VIEWS | {"detach", "requires_grad_", "eval", "train"}
+_CHAINED = rows.SHAPING | {"type", "requires_grad_", "eval", "train"}
 """Methods that give what they are called on, converted or seen in another shape."""

@@ -58,6 +58,11 @@ class Conflict:
         return any(one.startswith(_SUPPORTING) and one != "fits-dtype" for one in self.links)
 
     @property
+    def begins_beside(self) -> bool:
+        """Whether nothing but what stands beside the value leads from it."""
+        return bool(self.path) and self.path[0].edge.link.startswith(_SUPPORTING)
+
+    @property
     def together(self) -> float:
         """How sure it is that both belong in one place, wherever that is."""
         return self.confidence * exp(sum(COSTS[link] for link in self.end.links))

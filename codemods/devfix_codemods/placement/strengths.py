@@ -136,6 +136,7 @@ STRENGTHS: dict[str, float] = {
     "loop-two": 0.8,
     "loop-many": 0.85,
     "unused-device": 0.74,
+    "unused-beside-parameter": 0.4,
     "typed-beside-device": 0.75,
     "plain-attribute": 0.5,
     "plain-attribute-met": 0.68,

@@ -296,12 +296,13 @@ class _Containers:
     def _is_of_container(self, node: Node) -> bool:
         """Whether a value is one of those that the container holds, or the container."""
         pending = [node]
-        while pending:
-            one = pending.pop()
+        for one in pending:  # grows
             if one in self._aliases:
                 return True
             if one.op in {Op.ITER, Op.ITEM, Op.ATTR}:
                 pending.append(one.args[0])
+            elif one.op is Op.PHI:  # what it is behind a loop in which it grows
+                pending += (each for each in one.args if each not in pending)
             elif one.op is Op.CALL and calls_builtin(one, *_READERS):
                 pending += one.args[1:]
             elif one.op is Op.CALL and one.args[0].op is Op.ATTR:
@@ -319,9 +320,10 @@ class _Containers:
         return node.op is Op.ATTR and node.extra in _HANDLING and self._is_of_container(node.args[0])
 
     def _is_unpacked(self, call: Node) -> bool:
-        """`nn.Sequential(*parts)`, which registers what the container holds."""
-        starred = (one for one, word in zip(call.args[1:], call.extras) if word == "*")
-        return call.op is Op.CALL and any(map(self._is_of_container, starred))
+        """`nn.Sequential(*parts)`, `nn.ModuleList(parts)`, which register what the container holds."""
+        keeps = call.op is Op.CALL and any(canonical(one) in rows.CONTAINERS for one in names(call.args[0]))
+        given = zip(call.args[1:], call.extras) if call.op is Op.CALL else ()
+        return any((keeps or word == "*") and self._is_of_container(one) for one, word in given)
 
     def _hides_one(self) -> bool:
         """`[net]`, of which only `[0]` is read: a known way to keep a module out of the parameters on purpose."""

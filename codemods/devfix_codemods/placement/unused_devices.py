@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import is_optional, keyword
@@ -105,10 +106,16 @@ class UnusedDevices:
             return  # what it makes is for others to place, and what meets that as well
         place = place_of(device, self._births.kinds)
         for node in values:
+            link = "unused-beside-parameter" if self._is_parameter(node) else "unused-device"
             if place is not None and place.where is Where.FOLLOWS and place.node is not None:
-                self._graph.supports(node, place.node, "unused-device", node.guard)
+                self._graph.supports(node, place.node, link, node.guard)
             else:
-                self._belongs(node, device, "unused-device")
+                self._belongs(node, device, link)
+
+    def _is_parameter(self, made: Node) -> bool:
+        """`nn.Parameter(torch.ones(3))`, which whoever has the module moves with it."""
+        filled = self._computed(made, _FILLED)
+        return any(canonical(found) in rows.PARAMETERS for one in filled if one.args for found in names(one.args[0]))
 
     def _is_number(self, node: Node, depth: int = 0) -> bool:
         """Whether a value is computed of numbers, and of parameters of which nothing is known."""
@@ -249,6 +256,7 @@ def _names(function: Function) -> dict[str, Node]:
     return {name: one for name, one in function.finals.items() if isinstance(name, str) and one.function is function}
 
 
+_FILLED = frozenset({Op.ATTR, Op.CALL})
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ELSEWHERE = frozenset({Where.DEVICE, Where.FOLLOWS})
 _HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})

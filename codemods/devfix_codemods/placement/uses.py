@@ -175,6 +175,19 @@ def masked(kinds: "Kinds") -> None:
             kinds.say(node, Kind.TENSOR, 1)
 
 
+def keys(kinds: "Kinds") -> None:
+    """What a dictionary is asked for is a text or a number, and so is what picks a module, or an optimizer."""
+    picked = [(node, node.args[0], index) for node in kinds.module.of(Op.ITEM) for index in node.args[1:]]
+    stored = [(one.value, one.base, one.index) for function in kinds.module.functions for one in function.stores]
+    for value, base, index in (*picked, *stored):
+        if index is None or kinds.of(index) is not None:
+            continue
+        if kinds.of(base) is Kind.MAPPING or (base.op is Op.CALL and name(base.args[0]) in libraries.MAPPINGS):
+            kinds.say(index, Kind.TEXT, 1)
+        elif kinds.of(value) in _PICKED:
+            kinds.say(index, Kind.NUMBER, 1)
+
+
 def _is_mask(kinds: "Kinds", index: Node) -> bool:
     """Whether an index is a comparison of tensors, or computed of such."""
     if index.op is Op.OPERATION and index.extra in _LOGICAL:
@@ -215,6 +228,7 @@ _COMPUTED = frozenset({Op.OPERATION, Op.COMPARE, Op.CALL})
 _MOVING = frozenset({"to", "cuda", "cpu"})
 _TAKEN = UNKNOWN | {Op.ATTR}
 """What may be a part of a batch, and of any kind."""
+_PICKED = frozenset({Kind.MODULE, Kind.OPTIMIZER, Kind.LOADER, Kind.TOKENIZER})
 _LOGICAL = frozenset({"BitAnd", "BitOr", "BitXor", "Invert"})
 _TRANSFORMS = "torchvision.transforms."
 _SHAPE = frozenset({"shape", "size", "ndim", "dim"})

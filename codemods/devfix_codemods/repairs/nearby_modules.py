@@ -101,8 +101,9 @@ def _runs_in_constructor(owner: Class, called: str) -> bool:
 
 def _may_have_parameters(analysis: Analysis, owner: Class) -> bool:
     """Whether modules of a class have parameters: by what it makes, by bases that are not read, by what it calls."""
-    bases = (base for one in owner.lineage() for base in one.bases if base.op is not Op.CLASS)
-    if analysis.constraints.births.holds_tensors(owner) or any(name(one) not in MODULE_BASES for one in bases):
+    bases = (base.args[0] if base.op is Op.ITEM else base for one in owner.lineage() for base in one.bases)
+    others = (one for one in bases if one.op is not Op.CLASS and name(one) not in MODULE_BASES | _EMPTY_BASES)
+    if analysis.constraints.births.holds_tensors(owner) or any(True for _ in others):
         return True
     methods = [method for one in owner.lineage() for method in one.methods.values()]
     called = (node.args[0] for method in methods for node in method.nodes if node.op is Op.CALL)
@@ -125,6 +126,8 @@ def _may_hold_modules(analysis: Analysis, kept: Node) -> bool:
     return made is None or (made != "" and effect(canonical(made)) is None and not made.startswith(_PLAIN))
 
 
+_EMPTY_BASES = frozenset({"abc.ABC", "typing.Generic", "typing.Protocol", "builtins.object"})
+"""Bases that bring no modules."""
 _PLAIN = ("builtins.", "numpy.", "math.")
 """What makes no modules."""
 

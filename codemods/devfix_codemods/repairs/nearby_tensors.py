@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.graph import MADE, Birth, Turn
@@ -19,15 +20,17 @@ from devfix_codemods.repairs.unnamed_values import attributes_at, device_side, i
 
 def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     """`x.device` of a tensor here that must be where the value has to go."""
-    names = point.names
+    bound_names = point.names
     for node in _beside(analysis, conflict, point):
-        bound = names.get(node)
+        bound = bound_names.get(node)
         if bound is None or bound == "_" or not node.guard <= point.guard or _is_born_on_host(analysis, node):
+            continue
+        if (("none", key(node)), True) in point.guard:
             continue  # a name that is bound on some paths alone may mean nothing here
         if _is_tensor(analysis, node) and _is_given(node, point) and not may_be_number(node, point.guard):
             known = analysis.kinds.of(node) is Kind.TENSOR or _has_its_device_read(node)
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
-    for chosen, called in names.items():
+    for chosen, called in bound_names.items():
         if _is_moved_on_condition(chosen, conflict.end.node) and not analysis.kinds.is_module(chosen):
             yield Suffix(f".to({called}.device)", f"{called}.device", follows=True)
     for text in (*items_at(analysis, conflict, point), *attributes_at(analysis, conflict, point)):
@@ -98,7 +101,12 @@ def _operands(conflict: Conflict) -> Iterator[Node]:
 def _is_container(node: Node) -> bool:
     """Whether nothing is done with a value but to read parts of it under constant keys."""
     users = [one for one in node.function.nodes if node in one.args]
-    return bool(users) and all(one.op is Op.ITEM and one.args[0] is node and one.extra is not None for one in users)
+    return bool(users) and all(one.op is Op.ITEM and one.args[0] is node and _has_constant_key(one) for one in users)
+
+
+def _has_constant_key(item: Node) -> bool:
+    """`batch["x"]`, and `state[library.X]`"""
+    return item.extra is not None or any(map(names, item.args[1:]))
 
 
 def _has_its_device_read(node: Node) -> bool:

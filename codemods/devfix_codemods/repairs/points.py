@@ -51,11 +51,23 @@ class Point:
         `if restore: device = pick()` gives it none otherwise, nor does a loop behind which this is: it may not run.
         """
         value = self.environment.get(name)
-        return value is None or (value.guard <= self.guard and not self._is_bound_in_ended_loop(name))
+        return value is None or (
+            value.guard <= self.guard
+            and not self._is_bound_in_ended_loop(name)
+            and not self._is_bound_in_broken_try(name)
+        )
+
+    def _is_bound_in_broken_try(self, name: str) -> bool:
+        """Whether this is a handler of what was raised while the name was bound, or before that."""
+        syntax, here = self.node.function.syntax, self.node.statement
+        tries = [one for one in walk(syntax) if isinstance(one, ast.Try | ast.TryStar)]
+        broken = [one for one in tries if any(here in set(walk(each)) for each in (*one.handlers, *one.finalbody))]
+        inside = {part for one in broken for each in one.body for part in walk(each)}
+        return self._is_stored_in(inside, name)
 
     def _is_bound_in_ended_loop(self, name: str) -> bool:
         syntax, here = self.node.function.syntax, self.node.statement
-        if name in self.node.function.parameters or here is None:
+        if here is None:
             return False
         loops = [one for one in walk(syntax) if isinstance(one, ast.For | ast.AsyncFor | ast.While)]
         inside: set[ast.AST] = set()
@@ -63,7 +75,15 @@ class Point:
             parts = set(walk(loop))
             if here not in parts and not (isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant)):
                 inside |= parts
-        stores = [one for one in walk(syntax) if isinstance(one, ast.Name) and one.id == name and _is_stored(one)]
+        return self._is_stored_in(inside, name)
+
+    def _is_stored_in(self, inside: set[ast.AST], name: str) -> bool:
+        """Whether all that gives a name its value is among some nodes of the syntax."""
+        if not inside or name in self.node.function.parameters:
+            return False
+        own = set(walk(self.node.statement)) if self.node.statement is not None else set[ast.AST]()
+        parts = (one for one in walk(self.node.function.syntax) if one not in own)
+        stores = [one for one in parts if isinstance(one, ast.Name) and one.id == name and _is_stored(one)]
         return bool(stores) and inside.issuperset(stores)
 
 

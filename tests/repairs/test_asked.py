@@ -1,0 +1,47 @@
+"""What is asked for its device has one: no value that is None there, no module that may have no parameters."""
+
+import pytest
+
+NONE = """
+    class Accuracy:
+        def __call__(self, found: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor | None = None):
+            found, labels, mask = self.detached(found, labels, mask)
+            top = found.max(-1)[1].unsqueeze(-1)
+            right = top.eq(labels.unsqueeze(-1)).float()
+            rows = torch.arange(labels.numel(), device=labels.device).long()
+            if {test}:
+                right *= mask.view(-1, 1)
+                total = mask.sum()
+            else:
+                total = torch.tensor(labels.numel())
+            self.right += right.sum().item()
+            self.total += total.item()
+            return rows
+"""
+BASES = """
+    import abc
+    import typing
+    from abc import ABC
+    from typing import Generic, TypeVar
+    T = TypeVar("T")
+    class Combined(nn.Module, {base}):
+        def forward(self, xs):
+            return torch.cat(xs, dim=-1)
+        def shape(self, shapes):
+            return self([torch.empty(size=shape) for shape in shapes]).shape
+"""
+
+
+@pytest.mark.parametrize("test", ["mask is not None", "not (mask is None)", "mask is not None and mask.any()"])
+def test_what_is_none_has_no_device(repairs, test: str) -> None:
+    assert not [one for one in repairs.added(NONE.format(test=test)) if "labels.numel()" in one and "mask" in one]
+
+
+@pytest.mark.parametrize("base", ["ABC", "abc.ABC", "Generic[T]", "typing.Generic[T]"])
+def test_a_class_that_keeps_no_modules_has_no_parameters(repairs, base: str) -> None:
+    assert not [one for one in repairs.added(BASES.format(base=base)) if "parameters()" in one]
+
+
+def test_a_class_of_an_unread_base_may_have_parameters(repairs) -> None:
+    program = BASES.replace("import abc", "from bases import Layer").replace("nn.Module, {base}", "Layer, nn.Module")
+    assert [one for one in repairs.added(program) if "parameters()" in one]

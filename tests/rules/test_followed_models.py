@@ -1,0 +1,98 @@
+"""DVF501: whose parameters are asked, and whose not: a model that the program itself takes to CUDA tells nothing."""
+
+from textwrap import dedent
+
+import pytest
+
+CODE = "DVF501"
+HEAD = "import torch\nimport torch.nn.functional as F\n"
+MOVED = {
+    "under another name": """
+        class Tuner:
+            def __init__(self, model, loader):
+                self.model = model
+                self.optimizer = torch.optim.Adam(model.parameters())
+                self.loader = loader
+            def train(self):
+                model = self.model
+                model = model.to("cuda")
+                for batch, label in self.loader:
+                    batch, label = batch.to("cuda"), label.to("cuda")
+                    loss = F.cross_entropy(self.model(batch), label)
+                    loss.backward()
+                    self.optimizer.step()
+    """,
+    "behind what goes to it": """
+        class Tuner:
+            def __init__(self, model, loader):
+                self.model = model
+                self.optimizer = torch.optim.Adam(model.parameters())
+                self.loader = loader
+            def train(self):
+                first, label = next(iter(self.loader))
+                first, label = first.cuda(), label.cuda()
+                net = self.model.cuda()
+                loss = F.cross_entropy(self.model(first), label)
+                loss.backward()
+                self.optimizer.step()
+    """,
+    "where it is handed on": """
+        class Tuner:
+            def __init__(self, model, loader):
+                self.model = model
+                self.optimizer = torch.optim.Adam(model.parameters())
+                self.loader = loader
+            def train(self):
+                model = self.model.cuda()
+                model.train()
+                for batch, label in self.loader:
+                    batch, label = batch.cuda(), label.cuda()
+                    loss = F.cross_entropy(self.model(batch), label)
+                    loss.backward()
+                    self.optimizer.step()
+    """,
+}
+
+
+@pytest.mark.parametrize("program", MOVED.values(), ids=MOVED)
+def test_a_model_that_the_program_takes_to_cuda_is_not_asked(rule, program):
+    found = rule.findings(HEAD + dedent(program))
+    assert [one.fix.title for one in found if one.fix and "parameters()" in one.fix.title] == []
+
+
+ASKED = {
+    "given": """
+        class Tuner:
+            def __init__(self, model, loader):
+                self.model = model
+                self.optimizer = torch.optim.Adam(model.parameters())
+                self.loader = loader
+            def train(self):
+                for batch, label in self.loader:
+                    batch, label = batch.cuda(), label.cuda()
+                    loss = F.cross_entropy(self.model(batch), label)
+                    loss.backward()
+                    self.optimizer.step()
+    """,
+    "in another method": """
+        class Tuner:
+            def __init__(self, model, loader):
+                self.model = model
+                self.optimizer = torch.optim.Adam(model.parameters())
+                self.loader = loader
+            def prepare(self):
+                self.model.cuda()
+            def train(self):
+                for batch, label in self.loader:
+                    batch, label = batch.cuda(), label.cuda()
+                    loss = F.cross_entropy(self.model(batch), label)
+                    loss.backward()
+                    self.optimizer.step()
+    """,
+}
+
+
+@pytest.mark.parametrize("program", ASKED.values(), ids=ASKED)
+def test_a_model_that_was_placed_before_is_asked(rule, program):
+    after = rule.unchanged_unless_unsafe(HEAD + dedent(program))
+    assert "device = next(self.model.parameters()).device" in after
