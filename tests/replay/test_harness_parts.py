@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from devfix.replay.results import ReplayResult
 from devfix.replay.verdict_kinds import Kind
 
@@ -235,3 +236,23 @@ class Method(nn.Module):
     result = drive(text, "torch.ones(4)", "torch.ones(4, device=x.device)")
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
     assert "Maker('same', final_feat_dim=16)" in text_of(result)
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"), [("os.urandom(8).hex()", Kind.CONFIRMED), ("where.dtype", Kind.INCONCLUSIVE)]
+)
+def test_what_differs_from_run_to_run_says_nothing_of_the_patch(drive: Drive, told: str, kind: Kind) -> None:
+    text = f"""
+import os
+
+import torch
+
+
+def positions(x):
+    b, n, c = x.shape
+    where = torch.arange(n)
+    print({told})
+    return x + where.view(1, n, 1)
+"""
+    result = drive(text, "torch.arange(n)", "torch.arange(n, device=x.device, dtype=torch.float32)")
+    assert result.verdict.kind is kind, result.verdict.reason
