@@ -27,12 +27,14 @@ def with_parts(target: Target, tree: ast.Module, patch: Patch, findings: Sequenc
     reasons = [_smallest(body, [line for line in told if line in own]) for told in _reasons(patch, findings)]
     alone = [_smallest(body, [line]) for line in target.lines]
     parts = [*reasons, *(_loop_around(body, line) for line in target.lines), *alone]
-    chosen = [one for one in dict.fromkeys(parts) if one is not None and _holds(one, target.lines)]
-    before = {after: line for line in range(1, patch.before.count(b"\n") + 2) if (after := patch.moved(line))}
+    moved = {after: line for line in range(1, patch.before.count(b"\n") + 2) if (after := patch.moved(line))}
+    before = tuple(moved.get(line, 0) for line in range(1, patch.after.count(b"\n") + 2))
+    whole = dict.fromkeys(_whole(one, before) for one in parts if one is not None)
+    chosen = [one for one in whole if _holds(one, target.lines) and not _is_new(one, before)]
     return replace(
         target,
         parts=tuple(chosen[:MOST_PARTS]),
-        before=tuple(before.get(line, 0) for line in range(1, patch.after.count(b"\n") + 2)),
+        before=before,
         checksum=zlib.crc32(patch.before),
         local_host=tuple(sorted(host_names(patch, findings))),
     )
@@ -100,6 +102,24 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
             yield getattr(node, name)
     for one in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
         yield one.body
+
+
+def _whole(part: tuple[int, int], before: Sequence[int]) -> tuple[int, int]:
+    """A part with all of the changes that it has some of. `before` are the original lines, 0 for those that changed."""
+    first, last = part
+    while first > 1 and not before[first - 1] and not before[first - 2]:
+        first -= 1
+    while last < len(before) and not before[last - 1] and not before[last]:
+        last += 1
+    return first, last
+
+
+def _is_new(part: tuple[int, int], before: Sequence[int]) -> bool:
+    """Whether the original has nothing in the place of a part, so that running it would compare it with nothing."""
+    first, last = part
+    above = next((line for line in reversed(before[: first - 1]) if line), 0)
+    below = next((line for line in before[last:] if line), above + 2)
+    return below - above <= 1
 
 
 def _holds(part: tuple[int, int], lines: Sequence[int]) -> bool:

@@ -1,0 +1,39 @@
+"""Which lines of a patch may run alone."""
+
+import ast
+from pathlib import Path
+
+from devfix.replay.harness.regions import with_parts
+from devfix.replay.harness.targets import targets_of
+from devfix.replay.patches import Patch
+
+BEFORE = """
+import torch
+
+rows = load()
+net = build(rows).cuda()
+for row in rows:
+    net(row.cuda())
+"""
+
+
+def parts(after: str, before: str = BEFORE) -> list[str]:
+    """The lines of each part, as the patched file has them."""
+    patch = Patch(before.encode(), after.encode())
+    (target,) = targets_of(Path("/tree"), "train.py", patch, ())
+    lines = after.splitlines(keepends=True)
+    found = with_parts(target, ast.parse(after), patch, ()).parts
+    return ["".join(lines[first - 1 : last]) for first, last in found]
+
+
+def test_a_line_that_the_patch_adds_is_not_run_alone() -> None:
+    after = BEFORE.replace("rows = load()", 'device = "cpu"\nrows = load()').replace("row.cuda()", "row.to(device)")
+    found = parts(after)
+    assert 'device = "cpu"\n' not in found
+    assert "    net(row.to(device))\n" in found
+
+
+def test_what_is_put_in_the_place_of_a_line_is_run_as_a_whole() -> None:
+    after = BEFORE.replace("net = build(rows).cuda()", 'device = "cpu"\nnet = build(rows).to(device)')
+    found = parts(after)
+    assert found == ['device = "cpu"\nnet = build(rows).to(device)\n']
