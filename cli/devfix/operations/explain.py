@@ -203,9 +203,10 @@ def _findings(frames: Sequence[Located], category: Category) -> list[tuple[Locat
     every = Options(frozenset(rule.code for rule in all_rules()), unsafe=True)
     found: dict[tuple[Path, Finding], tuple[Located, Finding]] = {}
     others: dict[tuple[Path, Finding], tuple[Located, Finding]] = {}
+    checked = {one.path: engine.check(one.source, every) for one in frames}
     for located in reversed(frames):
-        checked = engine.check(located.source, every)
-        for finding in checked.findings if isinstance(checked, Checked) else ():
+        outcome = checked[located.path]
+        for finding in outcome.findings if isinstance(outcome, Checked) else ():
             if located.is_placed and covers(finding, located.frame.line) and not finding.code.startswith("DVF302"):
                 found.setdefault((located.path, finding), (located, finding))
             elif answers(finding, category):

@@ -16,7 +16,7 @@ from devfix_codemods.demands.devices import may_be_accelerator
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.ir.nodes import Guard
+from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import argument, is_none, keyword
 from devfix_codemods.repairs.cut import with_keyword
 from devfix_codemods.repairs.points import before, means_same
@@ -32,10 +32,10 @@ def shuffled_on_device(index: Index) -> Iterator[Answer]:
     sets = [one for one in index.calls if called(one, _SETS_TYPE, _SETS_DEVICE) and len(one.args) == 2]
     on_device = [one for one in sets if _may_set_accelerator(index, one) and _surely_runs(index, one)]
     others = [one for one in sets if one not in on_device]
-    if not on_device or not all(_excluded(one.guard, each.guard) for one in others for each in on_device):
+    if not on_device or not all(contradictory(one.guard, each.guard) for one in others for each in on_device):
         return  # the default is set back, and where it holds is not known
     for call in index.calls:
-        setter = next((one for one in on_device if not _excluded(one.guard, call.guard)), None)
+        setter = next((one for one in on_device if not contradictory(one.guard, call.guard)), None)
         if setter is not None and _shuffles(call):
             yield _told(index, call, setter)
 
@@ -55,11 +55,6 @@ def _is_cuda_type(given: Node) -> bool:
 def _surely_runs(index: Index, setter: Node) -> bool:
     """Whether the file itself runs what sets a default: another one may never call it."""
     return setter.function.parent is None or bool(index.callers(setter.function))
-
-
-def _excluded(one: Guard, other: Guard) -> bool:
-    """Whether never both conditions hold."""
-    return any((atom, not holds) in other for atom, holds in one)
 
 
 def _shuffles(call: Node) -> bool:

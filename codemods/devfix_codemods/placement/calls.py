@@ -1,6 +1,6 @@
 """Which calls run which functions of the same file, and which values are such functions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from types import MappingProxyType
 
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
@@ -99,8 +99,9 @@ def _object(node: Node, instances: dict[Node, Class], depth: int = 0) -> Class |
     found = instances.get(node)
     if found is not None:
         return found
-    if depth < DEEPEST and node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in MODULE_CHAINS:
-        return _object(node.args[0].args[0], instances, depth + 1)  # `net = net.cuda()`, of a global
+    itself = chained(node, MODULE_CHAINS)
+    if depth < DEEPEST and itself is not None:
+        return _object(itself, instances, depth + 1)  # `net = net.cuda()`, of a global
     if node.op in {Op.PHI, Op.AFTER}:
         return next((one for one in map(instances.get, node.args) if one is not None), None)
     if node.op is Op.ATTR:
@@ -141,6 +142,12 @@ def goes_through(parameter: Node) -> bool:
     """Whether a function takes but the elements of a parameter, or counts them: `for one in rows`, `zip(xs, rows)`."""
     uses = [one for one in parameter.function.nodes if parameter in one.args]
     return bool(uses) and all(one.op is Op.ITER or calls_builtin(one, *_GOING_THROUGH) for one in uses)
+
+
+def chained(node: Node, methods: Set[str]) -> Node | None:
+    """`net` of `net.eval()`, for a call of one of some methods; None for any other value."""
+    callee = node.args[0] if node.op is Op.CALL else None
+    return callee.args[0] if callee is not None and callee.op is Op.ATTR and callee.extra in methods else None
 
 
 def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node]]:

@@ -48,16 +48,15 @@ class Datasets:
     def place_of(self, loader: Node, part: object) -> Place | None:
         """The device to which the data set of a loader surely moves a part of each item, as this file can name it."""
         made = self._made(loader)
-        if len(made) != 1 or kind(name(made[0].args[0]) or "") is not Kind.LOADER or keyword(made[0], "collate_fn"):
+        if len(made) != 1 or keyword(made[0], "collate_fn"):
             return None
-        data = argument(made[0], 0, "dataset")
+        data = _data_of(made[0])
         calls = self._made(data) if data is not None else []
         found = self._imported.definition(calls[0].args[0]) if len(calls) == 1 else None
         item = method(found, "__getitem__") if isinstance(found, Class) else None
         if item is None or not isinstance(found, Class):
             return None
-        given = method(found, "__init__")
-        bindings = {parameter: argument for argument, parameter in bound(calls[0], given)} if given is not None else {}
+        bindings = _bindings(calls[0], found)
         places = {self._moved_to(_part(value, part), bindings) for value, _ in item.returns}
         return places.pop() if len(places) == 1 else None
 
@@ -103,7 +102,7 @@ class Datasets:
         )
 
     def _stays_in(self, loader: Node, part: object) -> bool:
-        data = argument(loader, 0, "dataset") if kind(name(loader.args[0]) or "") is Kind.LOADER else None
+        data = _data_of(loader)
         if data is None:
             return False
         if key(data) in self._devices:
@@ -119,12 +118,10 @@ class Datasets:
         found = self._imported.definition(made.args[0])
         if not isinstance(found, Class):
             return any(self._is_placed(one, {}, 0) for one in made.args[1:])
-        given, item = method(found, "__init__"), method(found, "__getitem__")
-        bindings: dict[Node, Node] = {}
-        if given is not None:
-            bindings = {parameter: argument for argument, parameter in bound(made, given)}
-            if "*" in made.extras and any(self._is_placed(one, {}, 0) for one in made.args[1:]):
-                return True
+        item, bindings = method(found, "__getitem__"), _bindings(made, found)
+        is_starred = "*" in made.extras and method(found, "__init__") is not None
+        if is_starred and any(self._is_placed(one, {}, 0) for one in made.args[1:]):
+            return True
         if item is None or not item.returns:
             return False
         return all(self._stays_at(value, part, bindings) for value, _ in item.returns)
@@ -192,6 +189,17 @@ class Datasets:
         if found is None:
             found = self._others[module] = Kinds(module, local_calls(module))
         return found
+
+
+def _data_of(loader: Node) -> Node | None:
+    """The data set that a call of `DataLoader` is given."""
+    return argument(loader, 0, "dataset") if kind(name(loader.args[0]) or "") is Kind.LOADER else None
+
+
+def _bindings(made: Node, owner: Class) -> Bindings:
+    """What a call that makes an object of a class gives the parameters of its constructor."""
+    given = method(owner, "__init__")
+    return {parameter: argument for argument, parameter in bound(made, given)} if given is not None else {}
 
 
 def _effect_of_method(call: Node) -> Effect | None:

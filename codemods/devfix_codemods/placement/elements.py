@@ -37,10 +37,12 @@ class Elements:
 
     def born(self, node: Node) -> None:
         """A value, if it is a part of a loader's batch that nothing has placed yet."""
+        if not self.is_of_batch(node) or not self._comes_from_host(node):
+            return
         if self._is_born(node):
             surely = self._kinds.says_surely(_iterable(node, self._kinds), Kind.LOADER)
             self._add(node, Birth.LOADER, "loader-item" if surely else "named-loader")
-        elif self.is_of_batch(node) and self._comes_from_host(node):
+        else:
             place = self._datasets.place_of(_iterable(node, self._kinds), _index(node))
             if place is not None:
                 self._graph.add(Source(node, place, Birth.MOVE, ("placed-by-dataset",)))
@@ -75,9 +77,7 @@ class Elements:
         self._graph.add(Source(node, HOST, birth, (link,)))
 
     def _is_born(self, node: Node) -> bool:
-        if not self.is_of_batch(node) or not self._comes_from_host(node) or self._is_refilled(node):
-            return False
-        if node in self.replaced:
+        if self._is_refilled(node) or node in self.replaced:
             return False
         known = self._kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING, Kind.MAPPING}
         return known and not self._comes_otherwise(node) and not self._stays(node) and not self._comes_placed(node)

@@ -11,7 +11,7 @@ from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.calls import bound, chained
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.naming import sounds_like_class
 
@@ -113,23 +113,13 @@ def _is_moved(births: "Births", node: Node, function: Function) -> bool:
             pending.append((one.args[0], within))
         elif one.op is Op.PHI:
             pending += ((each, within) for each in one.args)
-        elif (inner := _chained(one)) is not None:
+        elif (inner := chained(one, rows.CHANGING_MODULES)) is not None:
             pending.append((inner, within))
         elif (called := births.calls.get(one)) is not None:
             pending += ((value, called) for value, _ in called.returns)
         elif one.op is Op.PARAM and len(given := set(births.kinds.given.get(one, ()))) == 1:
             pending += ((each, each.function) for each in given)
     return False
-
-
-def _chained(call: Node) -> Node | None:
-    """`net` of `net.eval()`."""
-    callee = call.args[0] if call.op is Op.CALL else None
-    return (
-        callee.args[0]
-        if callee is not None and callee.op is Op.ATTR and callee.extra in rows.CHANGING_MODULES
-        else None
-    )
 
 
 # What is done with them then
@@ -196,7 +186,9 @@ class _Uses:
                 self._moved.add(node)
             elif not known.isdisjoint(args):
                 known.add(node)
-        elif node.op is Op.CALL and (_chained(node) in known or (_wraps(node) and not known.isdisjoint(args[1:]))):
+        elif node.op is Op.CALL and (
+            chained(node, rows.CHANGING_MODULES) in known or (_wraps(node) and not known.isdisjoint(args[1:]))
+        ):
             known.add(node)
 
     def _is_behind(self, node: Node) -> bool:

@@ -6,6 +6,7 @@ from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.calls import chained
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 
 DEEPEST = 6
@@ -105,9 +106,8 @@ class Origins:
 
 def _itself(call: Node) -> Node | None:
     """`net` of `net.to(device)`"""
-    callee = call.args[0] if call.op is Op.CALL else None
-    given_back = callee is not None and callee.op is Op.ATTR and callee.extra in MODULE_CHAINS and not names(callee)
-    return callee.args[0] if callee is not None and given_back else None
+    found = chained(call, MODULE_CHAINS)
+    return found if found is not None and not names(call.args[0]) else None
 
 
 def _parts(base: Node, node: Node) -> Iterable[Node]:

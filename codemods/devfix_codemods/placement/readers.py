@@ -202,12 +202,11 @@ class Readers:
 
     def _may_be_array(self, given: Node, call: Node) -> bool:
         """Whether a parameter is asked for its type elsewhere than on the way to a call: arrays have no `.cpu()`."""
+        asked = [one for one, atom in self._asked if one.function is call.function and (atom, True) not in call.guard]
+        if not asked:
+            return False
         roots = {root for one in chain(given) for root in self._births.roots(one) if root.op is Op.PARAM}
-        return any(
-            self._births.roots(asked) & roots and (atom, True) not in call.guard
-            for asked, atom in self._asked
-            if asked.function is call.function
-        )
+        return any(self._births.roots(one) & roots for one in asked)
 
     @cached_property
     def _asked(self) -> list[tuple[Node, Hashable]]:

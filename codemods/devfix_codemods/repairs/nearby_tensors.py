@@ -24,9 +24,9 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
     for node in _beside(analysis, conflict, point):
         bound = bound_names.get(node)
         if bound is None or bound == "_" or not node.guard <= point.guard or _is_born_on_host(analysis, node):
-            continue
-        if (("none", key(node)), True) in point.guard:
             continue  # a name that is bound on some paths alone may mean nothing here
+        if (("none", key(node)), True) in point.guard:
+            continue
         if _is_tensor(analysis, node) and _is_given(node, point) and not may_be_number(node, point.guard):
             known = analysis.kinds.of(node) is Kind.TENSOR or _has_its_device_read(node)
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)

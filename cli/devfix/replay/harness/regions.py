@@ -10,6 +10,7 @@ from devfix_codemods.findings import Finding
 
 from devfix.replay.harness.targets import Target, functions
 from devfix.replay.patches import Patch
+from devfix.replay.probe.harness.alone import inner_blocks
 
 MOST_PARTS = 4
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -76,7 +77,7 @@ def _smallest(block: Sequence[ast.stmt], lines: Sequence[int]) -> tuple[int, int
     if not touched:
         return None
     if len(touched) == 1 and not isinstance(touched[0], _SCOPES):
-        for inner in _blocks(touched[0]):
+        for inner in inner_blocks(touched[0]):
             if all(_first(inner[0]) <= line <= (inner[-1].end_lineno or 0) for line in lines):
                 return _smallest(inner, lines)
     return _first(touched[0]), touched[-1].end_lineno or 0
@@ -85,7 +86,7 @@ def _smallest(block: Sequence[ast.stmt], lines: Sequence[int]) -> tuple[int, int
 def _loop_around(block: Sequence[ast.stmt], line: int) -> tuple[int, int] | None:
     """The innermost loop around a line: what it goes over may come from elsewhere than the line."""
     around = [one for one in block if _first(one) <= line <= (one.end_lineno or 0) and not isinstance(one, _SCOPES)]
-    inner = next((found for one in around for part in _blocks(one) if (found := _loop_around(part, line))), None)
+    inner = next((found for one in around for part in inner_blocks(one) if (found := _loop_around(part, line))), None)
     if inner is not None or not around or not isinstance(around[0], ast.For) or line == around[0].lineno:
         return inner
     return around[0].lineno, around[0].end_lineno or 0
@@ -94,14 +95,6 @@ def _loop_around(block: Sequence[ast.stmt], line: int) -> tuple[int, int] | None
 def _first(node: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(one.lineno for one in decorators)])
-
-
-def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        if getattr(node, name, None):
-            yield getattr(node, name)
-    for one in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield one.body
 
 
 def _whole(part: tuple[int, int], before: Sequence[int]) -> tuple[int, int]:

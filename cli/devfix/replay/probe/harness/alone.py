@@ -67,7 +67,10 @@ def inner_blocks(node: ast.AST) -> Iterator[list[Any]]:
 
 
 def definition(scope: Any, path: list[str]) -> Any:
-    """The function or class with that qualified name, also below `if` and `try`; None where there is none."""
+    """The function or class with that qualified name, also below `if` and `try`; None where there is none.
+
+    The last definition of a name counts, but which ran nobody can tell: the first is taken.
+    """
     for part in path:
         scope = next((one for one in _defined(scope) if one.name == part), None)
         if scope is None:

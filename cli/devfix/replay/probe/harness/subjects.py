@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 import unittest
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from .alone import definition
 from .driver import Shape, Target, body, positional, text
 from .proposals import About
 from .uses import Uses, documented_ranks, script_names, uses_of
@@ -116,28 +116,15 @@ def _function(value: Any) -> Any:
 
 
 def _node(tree: ast.Module, name: str, missing: bool = False) -> Any:
-    """The definition with that qualified name, also below `if` and `try`.
+    """The definition with that qualified name.
 
     Raises:
         LookupError: there is none, and it is not to be missing.
     """
-    scope: Any = tree
-    for part in name.split("."):
-        scope = next((one for one in _definitions(scope) if one.name == part), None)
-        if scope is None:
-            if missing:
-                return None
-            raise LookupError(f"{name} is not in the file")
-    return scope
-
-
-def _definitions(scope: Any) -> Iterator[Any]:
-    """The last definition of a name counts, but which ran nobody can tell: the first is taken."""
-    for node in ast.iter_child_nodes(scope):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node
-        elif isinstance(node, (ast.If, ast.Try, ast.ExceptHandler, ast.With)):
-            yield from _definitions(node)
+    found = definition(tree, name.split("."))
+    if found is None and not missing:
+        raise LookupError(f"{name} is not in the file")
+    return found
 
 
 def _parameters(function: Any, node: Any) -> list[inspect.Parameter]:
