@@ -44,14 +44,14 @@ def found_by(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], op
         if rule.check is None:
             continue
         try:
-            found = [one for one in _honest(rule, rule.check(program)) if not _is_vain(program.source, one)]
+            found = [one for one in _honest(rule, rule.check(program)) if not _moves_nothing(program.source, one)]
             findings.shown.extend(_applicable(program, one) for one in found if options.shows(one))
             findings.hidden.extend(one for one in found if not options.shows(one))
         except Exception as error:
             reason = f"{rule.code} {rule.name} raised {type(error).__name__}: {error}"
             foreign = is_foreign(rule.code)
             return Failed(f"{reason}; {blame(rule.code)}" if foreign else reason, internal=not foreign)
-    placed = [one for one in _placed(program, owners) if not _is_vain(program.source, one)]
+    placed = [one for one in _placed(program, owners) if not _moves_nothing(program.source, one)]
     respelling = {rule.code for rule in rules if rule.respells}
     solving = [one for one in findings.shown if one.code not in respelling]
     for finding in _outliving(program.source, _told_once(findings, placed, options), solving):
@@ -111,7 +111,7 @@ def _honest(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
     return found
 
 
-def _is_vain(source: Source, finding: Finding) -> bool:
+def _moves_nothing(source: Source, finding: Finding) -> bool:
     """Whether its fix moves a value to where that is: nothing was misplaced."""
     return finding.fix is not None and any(moves_to_own_device(source, one) for one in finding.fix.edits)
 

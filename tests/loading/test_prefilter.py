@@ -1,4 +1,4 @@
-"""Looks at the bytes of a file may say yes in vain, but never no where something is to be found."""
+"""Looks at the bytes of a file may say yes where nothing is, but never no where something is to be found."""
 
 import pytest
 from devfix_codemods.loading.prefilter import loads_to_anywhere

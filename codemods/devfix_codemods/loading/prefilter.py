@@ -1,6 +1,6 @@
 """A closer look at the bytes of a file: whether something in it may load to wherever that was saved.
 
-It may say yes in vain, and no only where nothing is to be found.
+It may say yes where nothing is, and no only where nothing is to be found.
 """
 
 import re

@@ -161,12 +161,12 @@ class _Uses:
         return self._elsewhere() or self._by_callers(given)
 
     def _by_callers(self, given: list[Node]) -> _Use | None:
-        """What callers in this file do with the module that they get back, or that they lent."""
+        """What callers in this file do with the module that they get back, or that they pass to it."""
         for call in self._calls():
             if call.statement is None or call.function in self._within:
                 continue
-            lent = (argument for argument, parameter in bound(call, self._function) if parameter in self._roots)
-            for whole in (call, *lent) if given else lent:
+            passed = (argument for argument, parameter in bound(call, self._function) if parameter in self._roots)
+            for whole in (call, *passed) if given else passed:
                 there = replace(self._one, whole=whole, statement=call.statement)
                 use = _Uses(self._births, there, self._within).first()
                 if use is not None and use.link == "module-call":

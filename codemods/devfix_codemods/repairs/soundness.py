@@ -17,8 +17,8 @@ def is_sound(source: Source, conflict: Conflict, cut: Cut) -> bool:
     written = _written(source, conflict)
     of_module = conflict.birth.birth is Birth.MODULE
     return not any(
-        (isinstance(one, ReplaceExpression) and (one.span in written or _is_vain(_text(source, one), of_module)))
-        or (isinstance(one, InsertStatement) and _is_vain(_text(source, one), of_module))
+        (isinstance(one, ReplaceExpression) and one.span in written)
+        or (isinstance(one, ReplaceExpression | InsertStatement) and _moves_to_itself(_text(source, one), of_module))
         for one in cut.edits
     )
 
@@ -72,7 +72,7 @@ def _text(source: Source, edit: Edit) -> str:
     return edit.code if isinstance(edit, InsertStatement) else ""
 
 
-def _is_vain(text: str, of_module: bool) -> bool:
+def _moves_to_itself(text: str, of_module: bool) -> bool:
     """`x.to(x)`, `x.to(x.device)`, `net.to(next(net.parameters()).device)`: the value is there already."""
     try:
         tree = ast.parse(text)

@@ -1,4 +1,4 @@
-"""What the company of a value says: twins, siblings, the device that a function is told."""
+"""What the values beside a value say of its place: twins, siblings, the device that a function is told."""
 
 import pytest
 from devfix_codemods.findings import Safety
