@@ -364,10 +364,12 @@ def test_memory_is_read_again_before_a_run_is_ended_for_it(monkeypatch: pytest.M
         child.communicate(b"\n")
 
 
+LARGE, MANY = (f"/tmp/devfix-{name}-{os.getpid()}" for name in ("large", "many"))
+"""Outside of a sandbox these are on the machine, where another run of the tests may be."""
 FILLING = {
     "its copy": "open('large', 'wb').write(os.urandom(64 << 20))",
     "its temporary folder": "open(os.environ['TMPDIR'] + '/large', 'wb').write(os.urandom(64 << 20))",
-    "/tmp": "large = '/tmp/devfix-large'; open(large, 'wb').write(os.urandom(64 << 20))",
+    "/tmp": f"large = {LARGE!r}; open(large, 'wb').write(os.urandom(64 << 20))",
     "the home": "large = os.path.expanduser('~/devfix-large'); open(large, 'wb').write(os.urandom(64 << 20))",
     "what it deletes": "file = open('large', 'wb'); os.remove('large'); file.write(os.urandom(64 << 20)); file.flush()",
     "what was there": "open('data', 'ab').write(os.urandom(64 << 20))",
@@ -390,14 +392,14 @@ def test_filling_the_disk_is_ended(
 def test_private_folders_are_small(fails_confined: Run) -> None:
     fails_confined(
         trying(
-            "with open('/tmp/devfix-large', 'wb') as file:\n    os.posix_fallocate(file.fileno(), 0, 600 << 20)\n"
-            "os.remove('/tmp/devfix-large')"
+            f"with open({LARGE!r}, 'wb') as file:\n    os.posix_fallocate(file.fileno(), 0, 600 << 20)\n"
+            f"os.remove({LARGE!r})"
         )
     )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", [".", "/tmp/devfix-many"])
+@pytest.mark.parametrize("folder", [".", MANY], ids=["its copy", "/tmp"])
 def test_files_without_end_are_ended(run: Run, bubblewrap: Bubblewrap, folder: str) -> None:
     script = f"""
     import os, shutil, time
