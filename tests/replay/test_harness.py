@@ -1,13 +1,20 @@
 """Functions that no program runs: what a driver of devfix's own shows of their patches, and where it stops."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from devfix.replay.backends import PlainCpu
+from devfix.replay.backends import PlainCpu, Simulated
+from devfix.replay.changes import Change
 from devfix.replay.confinement import Bubblewrap
+from devfix.replay.options import ReplayOptions
+from devfix.replay.replaying import replay_on
 from devfix.replay.results import ReplayResult
 from devfix.replay.verdict_kinds import Kind
+from devfix_codemods.edits.operations import InsertStatement
+from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.source import Span
 
 Drive = Callable[..., ReplayResult]
 
@@ -376,6 +383,64 @@ def test_an_unbound_name_refutes(drive: Drive) -> None:
     assert result.holds == result.path.read_bytes()
 
 
+SAME = "\n\ndef same(x):\n    return x.new_ones(x.shape) + x\n"
+BROKEN = ("x.new_ones(x.shape)", "x.new_ones(x.shape, device=device)")
+
+
+def test_a_fix_that_breaks_is_withdrawn_and_the_others_are_judged(tree: Path, simulation: Simulated) -> None:
+    result = drive_fixes(tree, simulation, POSITIONS + SAME, ON_X, BROKEN)
+    assert result.verdict.kind is Kind.REFUTED
+    assert result.verdict.reason.startswith("DVF104 at line 12 breaks it: ")
+    assert "NameError at ops.py:12" in result.verdict.reason
+    assert "the rest is confirmed: RuntimeError at ops.py:8 is gone" in result.verdict.reason
+    assert {fix.finding.span.line: fix.kind for fix in result.fixes} == {7: Kind.CONFIRMED, 12: Kind.REFUTED}
+    assert [one.span.line for one in result.withdrawn] == [12]
+    assert result.holds == (POSITIONS + SAME).replace(*ON_X).encode()
+    assert result.after is not None
+    assert result.after.passed
+
+
+def test_where_drivers_refute_all_fixes_the_file_stays_as_it_was(tree: Path, simulation: Simulated) -> None:
+    result = drive_fixes(tree, simulation, POSITIONS + SAME, (ON_X[0], "torch.arange(n, device=device)"), BROKEN)
+    assert result.verdict.kind is Kind.REFUTED
+    assert "the rest" not in result.verdict.reason
+    assert {fix.kind for fix in result.fixes} == {Kind.REFUTED}
+    assert result.holds == (POSITIONS + SAME).encode()
+
+
+def test_what_breaks_one_file_is_not_there_for_the_next(tree: Path, simulation: Simulated) -> None:
+    first = fixed(tree / "first.py", "import torch" + SAME, BROKEN)
+    second = fixed(tree / "second.py", f"from first import same\n{POSITIONS}", ON_X)
+    broken, whole = replay_on(simulation, [first, second], ReplayOptions(timeout=90, parallel_runs=1))
+    assert (broken.verdict.kind, whole.verdict.kind) == (Kind.REFUTED, Kind.CONFIRMED), whole.verdict.reason
+    assert broken.holds == first.before
+
+
+def drive_fixes(tree: Path, simulation: Simulated, text: str, *fixes: tuple[str, str]) -> ReplayResult:
+    """Replay a file in which each fix puts another text in the place of one."""
+    change = fixed(tree / "ops.py", text, *fixes)
+    return replay_on(simulation, [change], ReplayOptions(timeout=90, parallel_runs=1))[0]
+
+
+def fixed(path: Path, text: str, *fixes: tuple[str, str]) -> Change:
+    path.write_text(text)
+    findings = {_finding(text[: text.index(old)].count("\n") + 1): (old, new) for old, new in fixes}
+
+    def only(chosen: Sequence[Finding]) -> bytes:
+        made = text
+        for finding, (old, new) in findings.items():
+            made = made.replace(old, new) if finding in chosen else made
+        return made.encode()
+
+    every = tuple(findings)
+    return Change(path, text.encode(), only(every), every, only)
+
+
+def _finding(line: int) -> Finding:
+    fix = Fix(Safety.SAFE, "", (InsertStatement(Span(line, 0, line, 1), "pass", "before"),))
+    return Finding("DVF104", "factory-without-device", f"line {line}", Span(line, 0, line, 1), fix=fix)
+
+
 def test_arguments_that_the_patch_cannot_take_do_not_refute(drive: Drive) -> None:
     text = "import torch\n\n\ndef same(x):\n    return x.new_ones(x.shape) + x\n"
     result = drive(text, "x.new_ones(x.shape)", "x.new_ones(x.shape, device=x.no_such_attribute)")
@@ -413,3 +478,50 @@ def test_a_driver_that_is_kept_can_be_read(drive: Drive) -> None:
     assert result.harness is not None
     assert result.harness.kept is not None
     assert result.harness.kept.read_text() == result.harness.text
+
+
+# Notebooks
+
+
+def drive_cells(tree: Path, simulation: Simulated, old: str, new: str, *cells: str) -> ReplayResult:
+    """Replay a notebook that does not run, in which `old` becomes `new`."""
+    path = tree / "train.ipynb"
+    made = [{"cell_type": "code", "metadata": {}, "source": one, "outputs": []} for one in cells]
+    document = json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    path.write_text(document)
+    assert old in document
+    change = Change(path, document.encode(), document.replace(old, new).encode())
+    return replay_on(simulation, [change], ReplayOptions(timeout=90, parallel_runs=1))[0]
+
+
+READ = "import torch\nimages = open('/absent/images').read()"
+
+
+def test_a_function_of_a_notebook_is_driven(tree: Path, simulation: Simulated) -> None:
+    (tree / "train_cells.py").write_text("raise ValueError('a file of the user')\n")
+    result = drive_cells(tree, simulation, *ON_X, READ, POSITIONS.strip(), "print(positions(images))")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.verdict.reason.startswith("RuntimeError at train.ipynb:cell 2:7 is gone: Expected all tensors")
+    assert result.harness is not None
+    assert (result.harness.function, result.harness.step) == ("positions", None)
+    assert sorted(path.name for path in tree.iterdir()) == ["pyproject.toml", "train.ipynb", "train_cells.py"]
+
+
+def test_lines_of_a_notebook_are_run_alone(tree: Path, simulation: Simulated) -> None:
+    lines = "rows = images.to('cuda')\nprint(rows.sum() + torch.arange(4).view(4, 1))"
+    fixed = ("arange(4)", "arange(4, device=rows.device)")
+    result = drive_cells(tree, simulation, *fixed, READ, lines)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "train.ipynb:cell 2:2 is gone" in result.verdict.reason
+
+
+def test_a_function_of_a_notebook_that_a_patch_breaks_is_refuted(tree: Path, simulation: Simulated) -> None:
+    result = drive_cells(tree, simulation, *BROKEN, READ, SAME.strip(), "same(images)")
+    assert result.verdict.kind is Kind.REFUTED
+    assert "NameError at train.ipynb:cell 2:2" in result.verdict.reason
+    assert result.holds == result.path.read_bytes()
+
+
+def test_a_notebook_that_cannot_be_read_is_not_driven(tree: Path, simulation: Simulated) -> None:
+    result = drive_cells(tree, simulation, "x = 1", "x = 2", "x = 1\nfor\n")
+    assert result.verdict.kind is Kind.INCONCLUSIVE

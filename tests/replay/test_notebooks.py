@@ -239,6 +239,20 @@ def test_magics_do_what_ipython_does(run: Run, tree: Path) -> None:
     assert outcome.notes == ()
 
 
+TELL = """def tell(inner):
+    get_ipython().system('echo {inner} {{inner}}')
+    return get_ipython().getoutput('echo $inner')
+"""
+
+
+@needs_ipython
+def test_variables_of_a_command_are_replaced_once(run: Run) -> None:
+    cells = ("x, inner = 'outer', 'wrong'", "!echo {{x}} $x\ny = !echo {{x}}\nprint(y)", TELL, "print(tell('own'))")
+    outcome = run(*cells)
+    assert outcome.passed, outcome.stderr.tail
+    assert outcome.stdout.head.splitlines() == ["{x} outer", "['{x}']", "own {inner}", "['own']"]
+
+
 @needs_ipython
 def test_nothing_is_installed_or_downloaded_and_a_note_says_so(run: Run) -> None:
     outcome = run(

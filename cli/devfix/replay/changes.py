@@ -1,6 +1,6 @@
 """Patches of files, and versions of a tree with all or some of their fixes."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +9,8 @@ from devfix_codemods.findings import Finding
 
 from devfix.replay.notebooks import text_of
 from devfix.replay.patches import Coverage, Patch
-from devfix.results import Cell
+from devfix.replay.verdict_kinds import Kind, Verdict
+from devfix.results import Cell, told_line
 
 Only = Callable[[Sequence[Finding]], bytes]
 """The file with the fixes of these findings alone."""
@@ -92,6 +93,28 @@ class Version:
         patch = self.patches.get(part.path)
         fix = part.finding.fix if part.finding is not None else None
         return patch.coverage(lines, fix) if patch is not None else Coverage()
+
+
+def findings_of(change: Change, parts: Collection[Part]) -> tuple[Finding, ...]:
+    """The findings that parts of a change stand for."""
+    if any(part.finding is None for part in parts):
+        return change.findings
+    return tuple(part.finding for part in parts if part.finding is not None)
+
+
+def parts_of(change: Change, findings: Collection[Finding]) -> list[Part]:
+    """The parts of a change that stand for these of its findings."""
+    return [part for part in change.parts if (findings if part.finding is None else part.finding in findings)]
+
+
+def refuted_in_part(change: Change, broken: Mapping[Part, str], rest: Verdict | None) -> Verdict:
+    """The verdict on a file of whose patch some parts are `broken`, each for a reason; `rest` is that on the others."""
+    whys = "; ".join(dict.fromkeys(broken.values()))
+    if len(broken) == len(change.parts):
+        return Verdict(Kind.REFUTED, whys)
+    told = ", ".join(f"{one.code} at {told_line(change.cells, one.span.line)}" for one in findings_of(change, broken))
+    left = "never ran" if rest is None else f"is {rest.kind.replace('_', ' ')}: {rest.reason}"
+    return Verdict(Kind.REFUTED, f"{told} breaks it: {whys}; the rest {left}")
 
 
 def _patch(path: Path, before: bytes, after: bytes) -> Patch:

@@ -9,7 +9,7 @@ from pathlib import Path
 from devfix_codemods.findings import Finding
 
 from devfix.replay.backends import Backend, BackendError, select
-from devfix.replay.changes import Change, Part
+from devfix.replay.changes import Change, Part, findings_of, parts_of, refuted_in_part
 from devfix.replay.harness.driving import Harness
 from devfix.replay.harness.telling import judged_by_driver
 from devfix.replay.leftovers import stopped_cleanly
@@ -27,7 +27,6 @@ from devfix.replay.verdict_kinds import Kind, Verdict, inconclusive
 from devfix.replay.warm import warm_starts
 from devfix.replay.workspace import Workspace, WorkspaceError, project_root
 from devfix.replay.workspace_pool import default_parallelism
-from devfix.results import told_line
 
 NO_SYSTEM = "replay needs Linux or macOS"
 
@@ -223,10 +222,15 @@ class _Tree:
         if not self._drives:
             return results
         parts = frozenset(part for change in self._changes for part in change.parts if part not in trials.withdrawn)
-        harness = Harness(schedule, self._changes, self._backend, parts)
-        return [
-            judged_by_driver(harness, change, result) for change, result in zip(self._changes, results, strict=True)
-        ]
+        return self._driven(Harness(schedule, self._changes, self._backend, parts), results)
+
+    def _driven(self, harness: Harness, results: Sequence[ReplayResult]) -> list[ReplayResult]:
+        """The results with those of drivers, where nothing else ran. What breaks one file is not there for the next."""
+        driven: list[ReplayResult] = []
+        for change, result in zip(self._changes, results, strict=True):
+            driven.append(judged_by_driver(harness, change, result))
+            harness = harness.without(parts_of(change, driven[-1].withdrawn))
+        return driven
 
     @property
     def _drives(self) -> bool:
@@ -266,7 +270,7 @@ class _Tree:
             tuple(_fix_result(finding, change, trials, trial, verdict) for finding in change.findings),
             trials.stage.workspace.folder if self._options.keep else None,
             change.with_parts([part for part in change.parts if part not in broken]),
-            _findings(change, broken),
+            findings_of(change, broken),
             notes_of(self._backend, before, after),
             change.cells,
         )
@@ -285,26 +289,12 @@ def _verdict(change: Change, trials: Trials, trial: Trial, broken: dict[Part, st
     verdict = trials.verdict(trial, change)
     if not broken:
         return verdict or inconclusive("the patch changes nothing")
-    whys = list(dict.fromkeys(broken.values()))
-    if len(broken) == len(change.parts):
-        return Verdict(Kind.REFUTED, "; ".join(whys))
-    told = ", ".join(f"{one.code} at {told_line(change.cells, one.span.line)}" for one in _findings(change, broken))
-    rest = "never ran"
-    if verdict is not None and _is_of_what_holds(trial, trials):
-        rest = f"is {verdict.kind.replace('_', ' ')}: {verdict.reason}"
-    return Verdict(Kind.REFUTED, f"{told} breaks it: {'; '.join(whys)}; the rest {rest}")
+    return refuted_in_part(change, broken, verdict if _is_of_what_holds(trial, trials) else None)
 
 
 def _is_of_what_holds(trial: Trial, trials: Trials) -> bool:
     """Whether nothing in the trial was withdrawn. Where something was, what was not never ran."""
     return trial.version.parts.isdisjoint(trials.withdrawn)
-
-
-def _findings(change: Change, parts: dict[Part, str]) -> tuple[Finding, ...]:
-    """The findings that the parts stand for."""
-    if any(part.finding is None for part in parts):
-        return change.findings
-    return tuple(part.finding for part in parts if part.finding is not None)
 
 
 def _fix_result(finding: Finding, change: Change, trials: Trials, trial: Trial, verdict: Verdict) -> FixResult:

@@ -2,16 +2,18 @@
 
 import ast
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from devfix_codemods.findings import Finding
 
 from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
 from devfix.replay.comparing import difference
+from devfix.replay.harness.listings import Listing, listing_of
 from devfix.replay.harness.regions import holds_reasons, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
 from devfix.replay.harness.verdicts import Proof
@@ -75,36 +77,63 @@ class Harness:
         patch = self.version.patches.get(change.path)
         if patch is None or change.before is None:
             return Judgement(inconclusive("there is nothing to drive"))
-        stage = self.schedule.stage
-        found = targets_of(stage.workspace.original, stage.relative(change.path), patch, change.findings)
+        root, file = self.schedule.stage.workspace.original, self.schedule.stage.relative(change.path)
+        listing = listing_of(file, patch.cells, lambda name: (root / name).exists())
+        found = targets_of(root, listing.script, patch, change.findings)
         if isinstance(found, NoTarget):
             return Judgement(inconclusive(found.reason))
-        places = frozenset(bug_places(stage.relative(change.path), patch, change.findings))
+        places = frozenset(bug_places(file, patch, change.findings))
         tree = ast.parse(patch.after)
         targets = [with_parts(target, tree, patch, change.findings) for target in found[:MOST_TARGETS]]
-        driven = tuple(self._driven(targets, change, places))
-        return _together(driven, patch, stage.relative(change.path))
-
-    def _driven(
-        self, targets: Sequence[Target], change: Change, places: frozenset[tuple[str, int]]
-    ) -> Iterator[Driven]:
-        """What each target came to, until too much time went by."""
-        latest = time.monotonic() + LAST_BEGINS
-        for target in targets:
-            yield self._drive(target, change, places)
-            if time.monotonic() > latest:
-                return
+        driving = _Driving(self.schedule, self.backend, self.version, change, listing, places)
+        return _together(tuple(driving.driven(targets)), patch, file)
 
     @cached_property
     def version(self) -> Version:
         return Version(tuple(self.changes), self.parts)
 
-    def _drive(self, target: Target, change: Change, places: frozenset[tuple[str, int]]) -> Driven:
+    def without(self, parts: Collection[Part]) -> Self:
+        """The harness for what is left of the patches."""
+        return replace(self, parts=self.parts.difference(parts))
+
+    def kept(self, driven: Driven) -> Path | None:
+        """The driver's file, in the copy of its run with the patch."""
+        stage = self.schedule.stage
+        if not stage.options.keep:
+            return None
+        copy = stage.workspace.folder / f"driver of {driven.target.told}, after"
+        return copy / stage.workspace.root.name / DRIVER
+
+
+@dataclass(frozen=True)
+class _Driving:
+    """Drives the targets of one changed file. `places` are files and lines of the bug before."""
+
+    schedule: Schedule
+    backend: Backend
+    version: Version
+    change: Change
+    listing: Listing
+    places: frozenset[tuple[str, int]]
+
+    def driven(self, targets: Sequence[Target]) -> Iterator[Driven]:
+        """What each target came to, until too much time went by."""
+        latest = time.monotonic() + LAST_BEGINS
+        for target in targets:
+            yield self._drive(target)
+            if time.monotonic() > latest:
+                return
+
+    @property
+    def _patch(self) -> Patch:
+        return self.version.patches[self.change.path]
+
+    def _drive(self, target: Target) -> Driven:
         """The first way of running the target that shows something, else what the likeliest one came to."""
         first: Driven | None = None
-        others = fallbacks(target, self.version.patches[change.path].after) if target.name else []
+        others = fallbacks(target, self._patch.after) if target.name else []
         for way in [target, *others][:MOST_WAYS]:
-            driven = self._drive_by(way, change, places)
+            driven = self._drive_by(way)
             if not _is_open(driven):
                 return driven
             first = first or driven
@@ -113,41 +142,40 @@ class Harness:
         assert first is not None
         return first
 
-    def _drive_by(self, target: Target, change: Change, places: frozenset[tuple[str, int]]) -> Driven:
+    def _drive_by(self, target: Target) -> Driven:
         """The driver that calls the target; where it shows nothing, the one that runs the patched lines alone."""
         outcome = self._search(target)
-        driven = self._by_call(target, outcome, change, places)
+        driven = self._by_call(target, outcome)
         for part in sorted(outcome.parts, key=lambda one: one.step is not None)[:MOST_PARTS]:
             if not _is_open(driven):
                 return driven
-            alone = self._run(target, part, change, places)
+            alone = self._run(target, part)
             driven = driven if _is_open(alone) else alone
         return driven
 
-    def _by_call(self, target: Target, outcome: Outcome, change: Change, places: frozenset[tuple[str, int]]) -> Driven:
+    def _by_call(self, target: Target, outcome: Outcome) -> Driven:
         found = outcome.driver
         if found is None:
             why = obstacle(outcome) or f"failed with {outcome.failure}"
             return Driven(target, inconclusive(f"the search for a driver {why}"), step="search")
         if found.text is None:
             return Driven(target, inconclusive(_stopped(target, found)), None, found.step, None, found.absent)
-        return self._run(target, found, change, places)
+        return self._run(target, found)
 
-    def _run(self, target: Target, found: FoundDriver, change: Change, places: frozenset[tuple[str, int]]) -> Driven:
+    def _run(self, target: Target, found: FoundDriver) -> Driven:
         """What the runs of a driver show."""
         target = replace(target, part=found.part)
         program = Program(self._driver, text=found.text)
         ours, plain = (self._runs(program, target.told, backend) for backend in (self.backend, PlainCpu()))
-        stage = self.schedule.stage
-        patches = {stage.relative(path): patch for path, patch in self.version.patches.items()}
+        patches = {self.schedule.stage.relative(path): patch for path, patch in self.version.patches.items()}
         is_ours = bool(target.host or found.part)
-        verdict = Proof(ours, plain, self.backend, patches, stage.relative(change.path), places, is_ours).verdict()
+        verdict = Proof(ours, plain, self.backend, patches, self.listing.file, self.places, is_ours).verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))
         if verdict.kind is Kind.HARMLESS and found.is_inert:
             verdict = inconclusive(f"`{target.told}`: the patched lines meet nothing but stand-ins")
-        patch = self.version.patches[change.path]
-        if verdict.kind is Kind.HARMLESS and found.part and not holds_reasons(found.part, patch, change.findings):
+        findings = self.change.findings
+        if verdict.kind is Kind.HARMLESS and found.part and not holds_reasons(found.part, self._patch, findings):
             verdict = inconclusive(f"`{target.told}` ran, but not all that the findings tell of")
         step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
         return Driven(target, verdict, found.text, step, ours, found.absent)
@@ -161,36 +189,42 @@ class Harness:
         program = Program(self._driver, text="", search=target.as_search(kind))
         return self.schedule.outcome(Run(program, "searching for a driver", self.backend, self._files))
 
-    def kept(self, driven: Driven) -> Path | None:
-        """The driver's file, in the copy of its run with the patch."""
-        stage = self.schedule.stage
-        if not stage.options.keep:
-            return None
-        copy = stage.workspace.folder / f"driver of {driven.target.told}, after"
-        return copy / stage.workspace.root.name / DRIVER
-
-    def _before(self, program: Program, name: str, backend: Backend) -> Run:
-        where = "" if backend is self.backend else ", on the plain CPU"
-        return Run(program, f"driver of {name}, before{where}", backend, is_original=True)
-
     def _runs(self, program: Program, name: str, backend: Backend) -> Runs:
-        where = "" if backend is self.backend else ", on the plain CPU"
-        watch = {self.schedule.stage.relative(path): patch.watched for path, patch in self.version.patches.items()}
-        before = self._before(program, name, backend)
-        after = Run(program, f"driver of {name}, after{where}", backend, self._files, watch)
-        first, second, again = self.schedule.outcome(before), self.schedule.outcome(after), None
+        before, after = self._before(program, name, backend), self._after(program, name, backend)
+        first, second, again = self._outcome(before), self._outcome(after), None
         if (
             first.passed
             and second.passed
             and not backend.can_show_device_bugs
             and difference(first, second) is not None
         ):
-            again = self.schedule.outcome(replace(before, suffix=", again"))
+            again = self._outcome(replace(before, suffix=", again"))
         return Runs(first, second, again, effects=self.version.effects)
+
+    def _outcome(self, run: Run) -> Outcome:
+        return self.listing.seen(self.schedule.outcome(run))
+
+    def _before(self, program: Program, name: str, backend: Backend) -> Run:
+        files = self._listed(self.change.before)
+        return Run(program, f"driver of {name}, before{self._where(backend)}", backend, files, is_original=True)
+
+    def _after(self, program: Program, name: str, backend: Backend) -> Run:
+        patches = {self.schedule.stage.relative(path): patch for path, patch in self.version.patches.items()}
+        patches[self.listing.script] = self._patch
+        watch = {file: patch.watched for file, patch in patches.items()}
+        return Run(program, f"driver of {name}, after{self._where(backend)}", backend, self._files, watch)
+
+    def _where(self, backend: Backend) -> str:
+        return "" if backend is self.backend else ", on the plain CPU"
 
     @property
     def _files(self) -> dict[Path, bytes | None]:
-        return {Path(self.schedule.stage.relative(path)): data for path, data in self.version.data.items()}
+        files = {Path(self.schedule.stage.relative(path)): data for path, data in self.version.data.items()}
+        return files | self._listed(self.version.data[self.change.path])
+
+    def _listed(self, data: bytes | None) -> dict[Path, bytes | None]:
+        """The script that stands beside a notebook."""
+        return {Path(self.listing.script): self.listing.text(data)} if self.listing.is_made else {}
 
 
 def bug_places(file: str, patch: Patch, findings: Sequence[Finding]) -> Iterator[tuple[str, int]]:

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from devfix_codemods.findings import Finding
-from devfix_codemods.notebooks.notebook import is_notebook
 
 from devfix.replay.patches import Patch, telling
 
@@ -69,8 +68,6 @@ class NoTarget:
 
 def targets_of(root: Path, file: str, patch: Patch, findings: Sequence[Finding]) -> list[Target] | NoTarget:
     """What to call for the patch of a file of the tree `root`, those that hold most of it first."""
-    if is_notebook(file):
-        return NoTarget("cells of a notebook are no functions")
     try:
         tree, before = ast.parse(patch.after), ast.parse(patch.before)
     except (SyntaxError, ValueError):

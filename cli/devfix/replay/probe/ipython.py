@@ -44,6 +44,10 @@ def runner(module: ModuleType, note: Note) -> Callable[[Cell], None]:
     return made.run
 
 
+class _Expanded(str):
+    """A command in whose place no variables stand any more: once is enough, as `$$` and `{{` are then `$` and `{`."""
+
+
 class _Compiler(CachingCompiler):
     """Names code after its cell, and gives it the lines that it has there."""
 
@@ -145,7 +149,7 @@ class _Shell(InteractiveShell):
             return super().run_cell_magic(magic_name, line, cell)
 
     def system(self, cmd: str) -> None:
-        expanded = self.var_expand(cmd, depth=1)
+        expanded = _Expanded(self.var_expand(cmd, depth=1))
         self.user_ns["_exit_code"] = 0
         if is_refused(cmd) or is_refused(expanded):
             self._leave_out(f"!{cmd}")
@@ -153,10 +157,14 @@ class _Shell(InteractiveShell):
             super().system_piped(expanded)
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
-        if is_refused(cmd) or is_refused(self.var_expand(cmd, depth=depth + 1)):
+        expanded = self.var_expand(cmd, depth=depth + 1)
+        if is_refused(cmd) or is_refused(expanded):
             self._leave_out(f"!{cmd}")
-            cmd, depth = ":", 0
-        return super().getoutput(cmd, split, depth + 1)
+            expanded = ":"
+        return super().getoutput(_Expanded(expanded), split)
+
+    def var_expand(self, cmd: str, depth: int = 0, *args: Any) -> str:
+        return cmd if isinstance(cmd, _Expanded) else super().var_expand(cmd, depth + 1, *args)
 
     def enable_gui(self, gui: Any = None) -> None:
         """Open no window."""
