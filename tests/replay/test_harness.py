@@ -522,6 +522,13 @@ def test_a_function_of_a_notebook_that_a_patch_breaks_is_refuted(tree: Path, sim
     assert result.holds == result.path.read_bytes()
 
 
+def test_where_a_notebook_cannot_be_driven_is_told_by_its_cell(tree: Path, simulation: Simulated) -> None:
+    function = "def scaled(x):\n    width = unknown\n    y = torch.ones(width)\n    return x"
+    result = drive_cells(tree, simulation, "ones(width)", "ones(width, device=x.device)", READ, function)
+    assert step(result) == "import"
+    assert "FileNotFoundError at train.ipynb:cell 1:2: " in result.verdict.reason
+
+
 def test_a_notebook_that_cannot_be_read_is_not_driven(tree: Path, simulation: Simulated) -> None:
     result = drive_cells(tree, simulation, "x = 1", "x = 2", "x = 1\nfor\n")
     assert result.verdict.kind is Kind.INCONCLUSIVE

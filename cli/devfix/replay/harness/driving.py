@@ -187,7 +187,7 @@ class _Driving:
     def _search(self, target: Target) -> Outcome:
         kind = self.backend.name if self.backend.name in ACCELERATORS else "cuda"
         program = Program(self._driver, text="", search=target.as_search(kind))
-        return self.schedule.outcome(Run(program, "searching for a driver", self.backend, self._files))
+        return self._outcome(Run(program, "searching for a driver", self.backend, self._files))
 
     def _runs(self, program: Program, name: str, backend: Backend) -> Runs:
         before, after = self._before(program, name, backend), self._after(program, name, backend)
