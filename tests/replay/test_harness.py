@@ -302,6 +302,50 @@ def test_packages_that_are_not_there_get_stand_ins(drive: Drive) -> None:
     assert sorted(result.harness.absent) == ["absent_other", "absent_package"]
 
 
+def test_a_module_of_a_package_that_is_not_there_has_what_that_would_give_it(drive: Drive) -> None:
+    text = """
+import torch
+from torch import nn
+from absent_lightning import LightningModule, Mixin
+
+
+class Trainer(LightningModule, Mixin):
+    def __init__(self, width=4):
+        super().__init__()
+        self.save_hyperparameters()
+        self.layer = nn.Linear(4, width)
+
+    def training_step(self, batch, index):
+        out = self.layer(batch)
+        loss = (out - torch.zeros(4)).sum()
+        self.log("loss", loss)
+        return loss
+"""
+    result = drive(text, "torch.zeros(4)", "torch.zeros(4, device=self.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "RuntimeError at pack/ops.py:15 is gone: Expected all tensors" in result.verdict.reason
+
+
+def test_a_class_with_bases_of_absent_packages_and_of_its_own_is_made(drive: Drive) -> None:
+    classes = "class Own(absent_one.Base):\n    pass\n\n\nclass Both(absent_one.Other, Own):\n    pass\n"
+    text = f"import absent_one\n\n\n{classes}{POSITIONS}"
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_what_another_base_lacks_is_missing(drive: Drive) -> None:
+    text = """
+import torch
+from torch import nn
+
+
+class Head(nn.Module):
+    def forward(self, x):
+        return self.absent(x) + torch.zeros(4)
+"""
+    assert step(drive(text, "torch.zeros(4)", "torch.zeros(4, device=x.device)")) == "call"
+
+
 def test_a_package_that_may_be_absent_is_left_absent(drive: Drive) -> None:
     text = f"try:\n    import absent_package\nexcept ImportError:\n    absent_package = None\n{POSITIONS}"
     result = drive(text, *ON_X)

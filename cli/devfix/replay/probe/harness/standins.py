@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import sys
 import types
 from typing import Any
+
+import torch
+from torch import nn
+
+MODULES = frozenset(("LightningModule", "PreTrainedModel", "ModelMixin"))
+"""Classes of Lightning, transformers and diffusers that derive from `nn.Module`, and have a `device`."""
 
 
 class StandIn:
@@ -29,7 +36,10 @@ class StandIn:
         return iter(next((one for one in self._given if hasattr(one, "__iter__")), ()))
 
     def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
-        return (Base,)
+        first = next(one for one in bases if isinstance(one, StandIn))
+        if first is not self or any(isinstance(one, type) and issubclass(one, Base) for one in bases):
+            return ()  # one such base is enough, and no class can have it twice
+        return (ModuleBase if self._name.rpartition(".")[2] in MODULES else Base,)
 
     def __getitem__(self, key: Any) -> Any:
         return StandIn(f"{self._name}[...]")
@@ -60,6 +70,23 @@ class Base:
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__()
+
+    def __getattr__(self, name: str) -> Any:
+        """What the class of the package would have; what another base has comes first."""
+        with contextlib.suppress(AttributeError):
+            return super().__getattr__(name)  # type: ignore[misc]
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return StandIn(f"{type(self).__name__}.{name}")
+
+
+class ModuleBase(Base, nn.Module):
+    """Stands for a class of a package that is not installed and whose objects are modules."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the module is, as all `MODULES` tell it."""
+        return next(self.parameters(), torch.empty(0)).device
 
 
 class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
