@@ -346,6 +346,20 @@ class Head(nn.Module):
     assert step(drive(text, "torch.zeros(4)", "torch.zeros(4, device=x.device)")) == "call"
 
 
+def test_a_folder_without_an_init_file_is_imported_anew_with_its_package(tree: Path, simulation: Simulated) -> None:
+    folder = tree / "pack" / "plain"
+    folder.mkdir(parents=True)
+    (tree / "pack" / "__init__.py").touch()
+    (folder / "scale.py").write_text("import absent_package\n\nSCALE = 2.0\n")
+    text = f"from .scale import SCALE\n{POSITIONS}"
+    (folder / "ops.py").write_text(text)
+    change = Change(folder / "ops.py", text.encode(), text.replace(*ON_X).encode())
+    [result] = replay_on(simulation, [change], ReplayOptions(timeout=90, parallel_runs=1))
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert (result.harness.absent, result.harness.lines) == (("absent_package",), ())
+
+
 def test_a_package_that_may_be_absent_is_left_absent(drive: Drive) -> None:
     text = f"try:\n    import absent_package\nexcept ImportError:\n    absent_package = None\n{POSITIONS}"
     result = drive(text, *ON_X)

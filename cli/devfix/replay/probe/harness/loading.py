@@ -83,9 +83,18 @@ def _own_packages(target: Target, root: Path) -> set[str]:
 
 def _forget(root: Path, absent: list[str]) -> None:
     """Have the project's modules imported anew."""
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        is_ours = isinstance(file, str) and file.startswith(str(root)) and "site-packages" not in file
-        is_absent = any(name == one or name.startswith(f"{one}.") for one in absent)
-        if name != "__main__" and (is_ours or is_absent):
+    gone = [name for name, module in sys.modules.items() if _is_of_project(module, root) or _is_below(name, absent)]
+    for name in gone:
+        if name != "__main__":
             del sys.modules[name]
+
+
+def _is_of_project(module: Any, root: Path) -> bool:
+    """Whether a module is of the tree; a namespace package has no file, but folders."""
+    names: dict[str, Any] = getattr(module, "__dict__", {})  # some modules answer to any name
+    files = [names.get("__file__"), *(names.get("__path__") or ())]
+    return any(isinstance(file, str) and file.startswith(str(root)) and "site-packages" not in file for file in files)
+
+
+def _is_below(name: str, packages: list[str]) -> bool:
+    return any(name == one or name.startswith(f"{one}.") for one in packages)
