@@ -333,6 +333,25 @@ def test_a_class_with_bases_of_absent_packages_and_of_its_own_is_made(drive: Dri
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
+def test_units_and_settings_of_an_absent_package_do_nothing(drive: Drive) -> None:
+    setting = "import absent_package as absent\n\nabsent.settings['size'] = 2\nLENGTH = 3 * absent.metre / 2\n"
+    result = drive(setting + POSITIONS, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert result.harness.lines == ()
+
+
+@pytest.mark.parametrize("decorator", ["", "@staticmethod\n    "])
+def test_a_private_method_is_called_by_its_name_outside_of_the_class(drive: Drive, decorator: str) -> None:
+    method = POSITIONS.partition("def positions")[2].replace("\n", "\n    ").rstrip()
+    own = "" if decorator else "self, "
+    text = f"import torch\n\n\nclass _Maker:\n    {decorator}def __made{method.replace('(', '(' + own, 1)}\n"
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert "._Maker__made(" in (result.harness.text or "")
+
+
 def test_what_another_base_lacks_is_missing(drive: Drive) -> None:
     text = """
 import torch

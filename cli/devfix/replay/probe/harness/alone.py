@@ -43,9 +43,14 @@ class Alone(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)
-        if self.owner and node.attr.startswith("__") and not node.attr.endswith("__"):
-            node.attr = f"_{self.owner.lstrip('_')}{node.attr}"
+        node.attr = mangled(node.attr, self.owner)
         return node
+
+
+def mangled(name: str, owner: str) -> str:
+    """What a private name of that class is outside of it; any other name itself."""
+    is_private = owner and name.startswith("__") and not name.endswith("__")
+    return f"_{owner.lstrip('_')}{name}" if is_private else name
 
 
 def leaves(node: ast.AST) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from .alone import mangled
 from .values import Arguments, Value
 
 _HELPERS = {"models.py": ("Model(", "Maker(", "Batches("), "checkpoints.py": ("checkpoint()",)}
@@ -49,6 +50,11 @@ class Target:
     @property
     def own_name(self) -> str:
         return self.name.rpartition(".")[2]
+
+    @property
+    def attribute(self) -> str:
+        """The method's name outside of its class."""
+        return mangled(self.own_name, self.owner.rpartition(".")[2])
 
 
 @dataclass(frozen=True)
@@ -104,12 +110,12 @@ def body(target: Target, shape: Shape, given: Arguments) -> str:
     lines = ["torch.manual_seed(0)"]
     top = target.name.partition(".")[0]
     lines += [f"sys.modules[{top}.__module__].{name} = {value.text()}" for name, value in given.module]
-    called = target.name
+    called = f"{target.owner}.{target.attribute}" if target.owner else target.name
     if shape.kind in ("method", "property", "constructor"):
         moved = ".to(device)" if shape.is_module else ""
         lines.append(f"subject = {target.owner}({_listed(given.init, ())}){moved}")
         lines += ["subject.setUp()"] if shape.is_test else []
-        called = "subject" if target.own_name in ("forward", "__call__") else f"subject.{target.own_name}"
+        called = "subject" if target.own_name in ("forward", "__call__") else f"subject.{target.attribute}"
     if shape.kind == "constructor":
         called = "subject"
     if shape.kind == "property" or (shape.kind == "constructor" and not shape.is_module):

@@ -56,10 +56,14 @@ class StandIn:
     def __subclasscheck__(self, other: Any) -> bool:
         return False
 
-    def __or__(self, other: Any) -> Any:
+    def __setitem__(self, key: Any, value: Any) -> None:
+        return None
+
+    def _computed(self, other: Any) -> Any:
         return self
 
-    __ror__ = __or__
+    __or__ = __ror__ = __add__ = __radd__ = __sub__ = __rsub__ = _computed
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = _computed
 
 
 class Base:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .alone import definition
+from .alone import definition, mangled
 from .driver import Shape, Target, body, positional, text
 from .proposals import About
 from .uses import Uses, documented_ranks, script_names, uses_of
@@ -28,7 +28,7 @@ class Called:
         value: Any = names[target.name.partition(".")[0]]
         owner: Any = None
         for part in target.name.split(".")[1:]:
-            owner, value = value, inspect.getattr_static(value, part)
+            owner, value = value, inspect.getattr_static(value, mangled(part, value.__name__))
         self.owner = owner
         self.script_names = script_names(self.tree)
         self.shape = _shape(owner, value, target.own_name)
