@@ -46,6 +46,29 @@ def test_who_gets_one_that_is_moved_moves_none(placed) -> None:
     assert placed(FILLED.format(first="one", second="other")).of("Bank(4)").links == ("used-as-module", "twin-made")
 
 
+OF_ITS_OWN = """
+    from bank import Bank, fill
+    def test_first(rows):
+        one = Bank(1)
+        {first}
+        fill(rows, one)
+    def test_second(rows):
+        one = Bank(2)
+        {second}
+        fill(rows, one)
+    def test_third(rows, device):
+        one = Bank(3)
+        one.to(device)
+        fill(rows, one)
+"""
+
+
+@pytest.mark.parametrize(("second", "supported"), [("pass", False), ("one.cuda()", True)])
+def test_one_that_is_moved_elsewhere_is_no_rule_for_many(placed, second: str, supported: bool) -> None:
+    found = placed(OF_ITS_OWN.format(first="pass", second=second))
+    assert ["Bank(1)"] * supported == [each for each in found.births if each == "Bank(1)"]
+
+
 def test_who_gets_none_that_is_moved_may_move_it(placed) -> None:
     assert "given-away" in placed(FILLED.format(first="3", second="other")).of("Bank(4)").links
 

@@ -590,6 +590,8 @@ def test_lines_of_a_notebook_are_run_alone(tree: Path, simulation: Simulated) ->
     result = drive_cells(tree, simulation, *fixed, READ, lines)
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
     assert "train.ipynb:cell 2:2 is gone" in result.verdict.reason
+    assert result.harness is not None
+    assert result.harness.function == "train.ipynb"
 
 
 def test_a_function_of_a_notebook_that_a_patch_breaks_is_refuted(tree: Path, simulation: Simulated) -> None:

@@ -1,7 +1,7 @@
 """Modules that are made together, beside moves, beside a device, or as others are that are moved."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ class Together:
         for node, sources in self._graph.sources.items():
             if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
                 groups[node.function].append(node)
-        twins = self._moved_twins()
+        twins, usual = self._moved_twins(), self._usually_moved(groups)
         callees = [one.args[0] for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one)]
         on_host, left = self._on_host(callees), self._left_on_purpose(callees)
         for members in groups.values():
@@ -41,8 +41,16 @@ class Together:
                 stays = self._births.is_sent_to_host(one) or self._kinds.find(one) in on_host
                 stays = stays or self._counts_numbers(one)
                 if one not in moved and one not in left and self._is_used(one) and not stays:
-                    own = self._births.moves_of(one)
-                    self._belongs(one, moved, [each for each in twins.get(_maker(one), ()) if each not in own])
+                    alike = [each for each in twins.get(_maker(one), ()) if each not in self._births.moves_of(one)]
+                    near = [each for each in alike if _maker(one) in usual or each.function is one.function]
+                    self._belongs(one, moved, near)
+
+    def _usually_moved(self, groups: dict[Function, list[Node]]) -> set[object]:
+        """The makers of which half of the modules at least are moved: an oversight is no rule."""
+        made: Counter[object] = Counter()
+        for module in {*self._births.movers, *(one for members in groups.values() for one in members)}:
+            made[_maker(module)] += 1 if self._births.moves_of(module) else -1
+        return {maker for maker, count in made.items() if count >= 0}
 
     def _on_host(self, callees: list[Node]) -> set[Node]:
         """What stands for the callees whose results are moved: those compute on the host, as they are meant to."""

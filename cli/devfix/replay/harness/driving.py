@@ -84,7 +84,8 @@ class Harness:
             return Judgement(inconclusive(found.reason))
         places = frozenset(bug_places(file, patch, change.findings))
         tree = ast.parse(patch.after)
-        targets = [with_parts(target, tree, patch, change.findings) for target in found[:MOST_TARGETS]]
+        titled = (replace(target, title=file) for target in found[:MOST_TARGETS])
+        targets = [with_parts(target, tree, patch, change.findings) for target in titled]
         driving = _Driving(self.schedule, self.backend, self.version, change, listing, places)
         return _together(tuple(driving.driven(targets)), patch, file)
 

@@ -22,7 +22,8 @@ class Target:
     Without a name it is the file itself, run as a script.
 
     `module` is its file's dotted name, found on `paths`, which are relative to the tree. `host` are the parameters that
-    a finding says are on the host. With `is_relative` the file imports from its own package.
+    a finding says are on the host. With `is_relative` the file imports from its own package. The `title` is what the
+    user knows the file by.
     """
 
     file: str
@@ -37,6 +38,7 @@ class Target:
     checksum: int = 0
     local_host: tuple[str, ...] = ()
     part: tuple[int, ...] = ()
+    title: str = ""
 
     @property
     def told(self) -> str:
@@ -45,7 +47,7 @@ class Target:
 
     @property
     def own_name(self) -> str:
-        return self.name or PurePosixPath(self.file).name
+        return self.name or PurePosixPath(self.title or self.file).name
 
     @property
     def on_host(self) -> tuple[str, ...]:
@@ -55,7 +57,7 @@ class Target:
     def as_search(self, kind: str) -> str:
         """What is asked of a search, for a device of that type."""
         asked = asdict(self)
-        del asked["part"]
+        del asked["part"], asked["title"]
         return json.dumps({**asked, "kind": kind})
 
 
