@@ -138,6 +138,14 @@ def test_the_message_the_finding_and_the_places_are_told(devfix: Devfix, train: 
     assert "`y` is on the host" in ran.out
 
 
+def test_what_another_file_says_is_known(devfix: Devfix, tree: Path) -> None:
+    (tree / "setup_cuda.py").write_text('import torch\n\ntorch.set_default_device("cuda")\n')
+    (tree / "train.py").write_text(SHUFFLED.replace('torch.set_default_device("cuda")', "import setup_cuda"))
+    ran = devfix("explain", "-", stdin=DRAWN.encode())
+    assert ran.code == 0
+    assert "train.py:6: DVF404" in ran.out
+
+
 def test_a_file_can_be_explained_and_told_as_json(devfix: Devfix, train: Path) -> None:
     Path("crash.log").write_text(TRACEBACK)
     ran = devfix("explain", "crash.log", "--output-format", "json")

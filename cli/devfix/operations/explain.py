@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -13,6 +13,7 @@ from devfix_codemods.diagnosis.known import answers, covers, places_at
 from devfix_codemods.findings import Finding, Safety
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.program import Program
+from devfix_codemods.project.files import Project
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source, SourceError
 
@@ -20,6 +21,7 @@ from devfix.errors import UsageError
 from devfix.formats import OutputFormat
 from devfix.operations.tracebacks import Pasted, TracebackFrame, read
 from devfix.project.discovery import label_of
+from devfix.project.import_graph import DiskFiles, Neighbours, top_of
 from devfix.replay.workspace import SKIPPED_FOLDERS
 from devfix.reporting import json
 from devfix.reporting.terminal import Printer, err, one_line, out, visible
@@ -203,7 +205,10 @@ def _findings(frames: Sequence[Located], category: Category) -> list[tuple[Locat
     every = Options(frozenset(rule.code for rule in all_rules()), unsafe=True)
     found: dict[tuple[Path, Finding], tuple[Located, Finding]] = {}
     others: dict[tuple[Path, Finding], tuple[Located, Finding]] = {}
-    checked = {one.path: engine.check(one.source, every) for one in frames}
+    projects = _projects({one.path for one in frames})
+    checked = {
+        one.path: engine.check(Source(str(one.path), one.source.data), every, projects[one.path]) for one in frames
+    }
     for located in reversed(frames):
         outcome = checked[located.path]
         for finding in outcome.findings if isinstance(outcome, Checked) else ():
@@ -212,6 +217,17 @@ def _findings(frames: Sequence[Located], category: Category) -> list[tuple[Locat
             elif answers(finding, category):
                 others.setdefault((located.path, finding), (located, finding))
     return list((found or others).values())
+
+
+def _projects(paths: Set[Path]) -> dict[Path, Project]:
+    """The project around each file: what it imports, and who of the traceback and of the scripts beside imports it."""
+    neighbours = Neighbours(sorted(map(str, paths)), {})
+    tops = {path: top_of(str(path.parent)) for path in paths}
+    files = {top: DiskFiles(top) for top in tops.values()}
+    for path, top in tops.items():
+        files[top].callers[str(path)] = neighbours.importers(str(path))
+    below = {top: Project(one) for top, one in files.items()}
+    return {path: below[top] for path, top in tops.items()}
 
 
 def _meetings(frames: Sequence[Located]) -> Iterator[tuple[Located, str]]:
