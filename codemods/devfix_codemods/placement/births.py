@@ -123,6 +123,7 @@ class Births:
         self.place_of_move = self._moves.place_of
         self.is_elsewhere = self._moves.is_elsewhere
         self.is_sent_to_host = self._moves.is_sent_to_host
+        self.is_taken_back = self._moves.is_taken_back
         self.is_moving_call = self._moves.is_moving_call
         self.placed_at = self._moves.placed_at
         self.is_move = self._targets.is_move
