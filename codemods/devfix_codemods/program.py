@@ -169,6 +169,13 @@ class Program:
                     seen.add(other.path)
                     yield other, other.source.tree
 
+    def loaded(self, saying: bytes) -> Iterator[tuple[str, Module]]:
+        """The files that run wherever this one does, each with its path, as far as their text has what is `saying`."""
+        for path, data in self.project.loaded_with(self.unit) if self.project is not None else ():
+            unit = self.project.unit(path) if self.project is not None and saying in data else None
+            if unit is not None and self.project is not None:
+                yield path, self.project.lowered(unit)
+
     def _defined(self, home: Hashable, dotted: str) -> tuple[Hashable, ast.Module, str] | None:
         """The file whose top level binds an imported name, its tree, and the name there."""
         if self.project is None or not isinstance(home, Unit):

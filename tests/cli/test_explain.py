@@ -138,6 +138,47 @@ def test_the_message_the_finding_and_the_places_are_told(devfix: Devfix, train: 
     assert "`y` is on the host" in ran.out
 
 
+def test_what_another_file_says_is_known(devfix: Devfix, tree: Path) -> None:
+    (tree / "setup_cuda.py").write_text('import torch\n\ntorch.set_default_device("cuda")\n')
+    (tree / "train.py").write_text(SHUFFLED.replace('torch.set_default_device("cuda")', "import setup_cuda"))
+    ran = devfix("explain", "-", stdin=DRAWN.encode())
+    assert ran.code == 0
+    assert "train.py:6: DVF404" in ran.out
+
+
+CALLED = """import torch
+
+from net import Net
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = Net()
+for x, y in torch.utils.data.DataLoader([]):
+    x = x.to(device)
+    out = model(x)
+    print(torch.nn.functional.mse_loss(out, y.to(device)))
+for x, y in torch.utils.data.DataLoader([]):
+    print(model(x.to(device)))
+"""
+INSIDE = """Traceback (most recent call last):
+  File "train.py", line 12, in <module>
+    print(model(x.to(device)))
+  File "net.py", line 8, in forward
+    return self.fc(x)
+RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+"""
+
+
+def test_the_line_that_led_to_the_failure_is_told(devfix: Devfix, tree: Path) -> None:
+    (tree / "net.py").write_text(
+        "import torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.fc = nn.Linear(2, 2)\n    def forward(self, x):\n        return self.fc(x)\n"
+    )
+    (tree / "train.py").write_text(CALLED)
+    ran = devfix("explain", "-", stdin=INSIDE.encode())
+    assert ran.code == 0
+    assert "the parameters of `model` are on the host (from line 6)" in ran.out
+
+
 def test_a_file_can_be_explained_and_told_as_json(devfix: Devfix, train: Path) -> None:
     Path("crash.log").write_text(TRACEBACK)
     ran = devfix("explain", "crash.log", "--output-format", "json")

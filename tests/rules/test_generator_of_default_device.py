@@ -1,7 +1,13 @@
 """DVF404: what shuffles under a default device, which draws there with a generator of the host."""
 
 import pytest
-from devfix_codemods.findings import Safety
+from devfix_codemods.engine import check
+from devfix_codemods.findings import Finding, Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.project.files import Project
+from devfix_codemods.source import Source
+
+from ..project.conftest import InMemory
 
 CODE = "DVF404"
 
@@ -28,6 +34,12 @@ DataLoader(data, shuffle=True, generator=g)
 torch.set_default_device('cuda')
 model = torch.nn.Linear(3, 1)
 torch.set_default_device('cpu')
+DataLoader(data, shuffle=True)
+""",
+    "the host is set behind a guard": """
+torch.set_default_tensor_type('torch.cuda.FloatTensor')
+if args.on_host:
+    torch.set_default_tensor_type('torch.FloatTensor')
 DataLoader(data, shuffle=True)
 """,
     "only where the loader is not": """
@@ -84,6 +96,19 @@ def train():
         "torch.empty(0).device",
         ON_CUDA,
     ),
+    "the host first": (
+        """
+torch.set_default_tensor_type('torch.FloatTensor')
+if torch.cuda.is_available():
+    if args.no_cuda:
+        print("not used")
+    else:
+        torch.set_default_tensor_type('torch.cuda.FloatTensor')
+DataLoader(data, shuffle=True)
+""",
+        "torch.empty(0).device",
+        ON_CUDA,
+    ),
     "in a function that is run": (
         "def setup():\n    torch.set_default_device('cuda')\nsetup()\nDataLoader(data, shuffle=not is_test)",
         '"cuda"',
@@ -112,3 +137,60 @@ def test_without_a_name_of_torch_there_is_only_advice(rule) -> None:
     """)
     assert finding.fix is None
     assert "line 4" in finding.advice
+
+
+IMPORTS = """
+    import torch
+    from torch.utils.data import DataLoader
+    from lib.model import Model
+    {line}
+    loader = DataLoader(data, shuffle=True)
+"""
+SETS = "    torch.set_default_tensor_type(torch.cuda.FloatTensor)\n"
+
+
+def _beside(line: str, **texts: str) -> tuple[Finding, ...]:
+    """What is found in a script of a project, the other files of which have these texts."""
+    others = {f"/p/lib/{name}.py": f"import torch\n{text}" for name, text in texts.items()}
+    files = InMemory({"/p/train.py": IMPORTS.format(line=line), "/p/lib/__init__.py": "", **others})
+    outcome = check(
+        Source("/p/train.py", files.read("/p/train.py") or b""), Options(frozenset({CODE})), project=Project(files)
+    )
+    assert isinstance(outcome, Checked)
+    return outcome.findings
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("pass", "Model = torch.nn.Linear\n"),
+        ("pass", f"def use_cuda():\n{SETS}"),
+        ("pass", f"if __name__ == '__main__':\n{SETS}"),
+        ("pass", "torch.set_default_tensor_type('torch.FloatTensor')\n"),
+        ("pass", f"if True:\n{SETS}\ntorch.set_default_tensor_type(torch.FloatTensor)\n"),
+        ("torch.set_default_tensor_type(torch.FloatTensor)", f"if torch.cuda.is_available():\n{SETS}"),
+    ],
+)
+def test_imports_that_leave_the_default_on_the_host(line: str, text: str) -> None:
+    assert _beside(line, model=text) == ()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"model": f"if torch.cuda.is_available():\n{SETS}"},
+        {"model": "from .utils import pad\n", "utils": f"if torch.cuda.is_available():\n{SETS}"},
+    ],
+    ids=["by what is imported", "by what that imports"],
+)
+def test_an_import_sets_the_default(texts: dict[str, str]) -> None:
+    (found,) = _beside("pass", **texts)
+    assert "default device" in found.message
+    assert found.fix is not None
+    assert found.fix.safety is Safety.SAFE
+
+
+def test_an_import_that_always_sets_cuda() -> None:
+    (found,) = _beside("pass", model="torch.set_default_tensor_type('torch.cuda.FloatTensor')\n")
+    assert found.fix is not None
+    assert '"cuda"' in str(found.fix.edits)

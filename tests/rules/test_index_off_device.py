@@ -267,3 +267,59 @@ def test_what_is_converted_of_an_object_that_was_moved(rule, part: str) -> None:
 @pytest.mark.parametrize("part", ["solver.table.tolist()", "[1.0, 2.0]"])
 def test_what_is_converted_of_a_list(rule, part: str) -> None:
     assert rule.findings(PART.format(moved=".to(device)", part=part))
+
+
+COPIED = """
+    import torch
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def nearest(query, table):
+        query, table = query.to(device), table.to(device)
+        found = torch.cdist(query, table).topk(2).indices
+        {lines}
+"""
+ON_HOST = {
+    "the index is copied as well": "return table.cpu()[found.cpu()]",
+    "both stay on the device": "return table[found].cpu()",
+    "a number": "return table.cpu()[found[0, 0]]",
+    "the index of the copy": "kept = table.cpu()\n        return kept[kept.argmax(dim=0)]",
+    "a number of a row": "return table.cpu()[found[:, 1:][0][0]]",
+    "a slice": "return table.cpu()[: len(found)]",
+    "what a caller gives": "return table",
+    "copied where the index is, too": "table, found = table.cpu(), found.cpu()\n        return table[found]",
+    "a table of where the caller is": "table = table.to(query.device)\n        return table[found]",
+}
+
+
+@pytest.mark.parametrize("lines", ON_HOST.values(), ids=ON_HOST.keys())
+def test_copies_on_the_host_with_their_indices(rule, lines: str) -> None:
+    assert rule.findings(COPIED.format(lines=lines)) == ()
+
+
+def test_an_index_that_a_caller_gives_may_be_on_the_host(rule) -> None:
+    program = """
+        import torch
+        def picked(x: torch.Tensor, rows: torch.Tensor):
+            return x.cpu()[rows]
+    """
+    assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("return table.cpu()[found]", "return table.cpu()[found.cpu()]"),
+        ("table = table.detach().cpu().float()\n        return table[:, found]", "return table[:, found.cpu()]"),
+        (
+            "found = found[:, 1:]\n        return [table.cpu()[found[i]] for i in range(3)]",
+            "table.cpu()[found[i].cpu()]",
+        ),
+        ("table = table.to('cpu')\n        return table[found > 1]", "return table[(found > 1).cpu()]"),
+    ],
+)
+def test_an_index_into_a_copy_on_the_host(rule, lines: str, after: str) -> None:
+    program = COPIED.format(lines=lines)
+    assert after in rule.fixed(program)
+    assert rule.safeties(program) == [Safety.SAFE]
+    assert "picks from what was copied to the host" in rule.finding(program).message

@@ -129,3 +129,36 @@ def test_other_libraries_read_the_host_too(rule, load: str, read: str) -> None:
 )
 def test_these_do_not(rule, load: str, read: str) -> None:
     assert rule.findings(MOVED.format(load=load, read=read)) == ()
+
+
+NAMED = """
+import numpy as np
+import torch
+
+def total(loader, device):
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        {parts}
+        return np.sum({given}, 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "given"),
+    [
+        ("parts = [x.sum().item(), 3.0]", "parts"),
+        ("parts = [x.cpu(), y.cpu()]", "parts"),
+        ("parts = [x.cpu(), 3.0]", "parts"),
+        ("parts = [x, 3.0]", "[one.cpu() for one in parts[:1]]"),
+        ("parts = [x, y]", "len(parts)"),
+    ],
+)
+def test_lists_with_a_name_that_hold_nothing_of_a_device(rule, parts: str, given: str) -> None:
+    assert rule.findings(NAMED.format(parts=parts, given=given)) == ()
+
+
+@pytest.mark.parametrize("parts", ["parts = [x, y]", "parts = [x]\n        parts.append(y)"])
+def test_a_list_with_a_name_that_begins_with_tensors(rule, parts: str) -> None:
+    program = NAMED.format(parts=parts, given="parts")
+    assert "np.sum([one.detach().cpu() for one in parts], 0)" in rule.fixed(program, unsafe=True)
+    assert len(rule.findings(program)) == 1

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -13,6 +13,7 @@ from devfix_codemods.diagnosis.known import answers, covers, places_at
 from devfix_codemods.findings import Finding, Safety
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.program import Program
+from devfix_codemods.project.files import Project
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source, SourceError
 
@@ -20,6 +21,7 @@ from devfix.errors import UsageError
 from devfix.formats import OutputFormat
 from devfix.operations.tracebacks import Pasted, TracebackFrame, read
 from devfix.project.discovery import label_of
+from devfix.project.import_graph import DiskFiles, Neighbours, top_of
 from devfix.replay.workspace import SKIPPED_FOLDERS
 from devfix.reporting import json
 from devfix.reporting.terminal import Printer, err, one_line, out, visible
@@ -125,8 +127,9 @@ def _explained(error: Pasted, message: Message) -> Explained:
     located = [(frame, _located(frame)) for frame in users]
     frames = tuple(one for _, one in located if one is not None)
     missing = cells + tuple(frame for frame, one in located if one is None)
-    findings = tuple(_findings(frames, message.category))
-    return Explained(error, message, frames, missing, findings, tuple(_meetings(frames[-1:])))
+    projects = _projects({one.path for one in frames})
+    findings = tuple(_findings(frames, message.category, projects))
+    return Explained(error, message, frames, missing, findings, tuple(_meetings(frames, projects)))
 
 
 def _is_foreign(file: str) -> bool:
@@ -198,12 +201,14 @@ def _line_here(frame: TracebackFrame, source: Source) -> int | None:
     return min(same, key=lambda number: abs(number - frame.line)) if same else None
 
 
-def _findings(frames: Sequence[Located], category: Category) -> list[tuple[Located, Finding]]:
+def _findings(
+    frames: Sequence[Located], category: Category, projects: Mapping[Path, Project]
+) -> list[tuple[Located, Finding]]:
     """What the rules find that speaks of a line of the traceback; else what they find of such errors in its files."""
     every = Options(frozenset(rule.code for rule in all_rules()), unsafe=True)
     found: dict[tuple[Path, Finding], tuple[Located, Finding]] = {}
     others: dict[tuple[Path, Finding], tuple[Located, Finding]] = {}
-    checked = {one.path: engine.check(one.source, every) for one in frames}
+    checked = {one.path: engine.check(_of_project(one), every, projects[one.path]) for one in frames}
     for located in reversed(frames):
         outcome = checked[located.path]
         for finding in outcome.findings if isinstance(outcome, Checked) else ():
@@ -214,11 +219,30 @@ def _findings(frames: Sequence[Located], category: Category) -> list[tuple[Locat
     return list((found or others).values())
 
 
-def _meetings(frames: Sequence[Located]) -> Iterator[tuple[Located, str]]:
-    """What the placement analysis knows of the values on the line that failed."""
-    for located in frames:
-        told = places_at(Program(located.source), located.frame.line)
-        yield from ((located, text) for text in dict.fromkeys(told))
+def _projects(paths: Set[Path]) -> dict[Path, Project]:
+    """The project around each file: what it imports, and who of the traceback and of the scripts beside imports it."""
+    neighbours = Neighbours(sorted(map(str, paths)), {})
+    tops = {path: top_of(str(path.parent)) for path in paths}
+    files = {top: DiskFiles(top) for top in tops.values()}
+    for path, top in tops.items():
+        files[top].callers[str(path)] = neighbours.importers(str(path))
+    below = {top: Project(one) for top, one in files.items()}
+    return {path: below[top] for path, top in tops.items()}
+
+
+def _of_project(located: Located) -> Source:
+    """The file under the name that its project knows it by."""
+    return Source(str(located.path), located.source.data)
+
+
+def _meetings(frames: Sequence[Located], projects: Mapping[Path, Project]) -> Iterator[tuple[Located, str]]:
+    """What the placement analysis knows of the values on the line that failed, or on the nearest that led there."""
+    for located in reversed(frames):
+        program = Program(_of_project(located), projects[located.path])
+        told = list(dict.fromkeys(places_at(program, located.frame.line))) if located.is_placed else []
+        if told:
+            yield from ((located, text) for text in told)
+            return
 
 
 # The report

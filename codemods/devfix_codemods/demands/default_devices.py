@@ -2,11 +2,12 @@
 
 `RandomSampler`, which `DataLoader(shuffle=True)` makes, and `random_split` call `torch.randperm(n, generator=…)`. The
 generator is one of the host where they are given none, and the numbers are made on the default device (torch 1.9 and
-later, `torch/utils/data/sampler.py`). Samplers that pass no generator on are not concerned.
+later, `torch/utils/data/sampler.py`). Samplers that pass no generator on are not concerned. The default is one of the
+process: a file that is imported sets it for the one that imports it.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.index import Index, called
@@ -14,7 +15,7 @@ from devfix_codemods.catalogue import canonical
 from devfix_codemods.catalogue.torch import LOADERS, SHUFFLING
 from devfix_codemods.demands.devices import may_be_accelerator
 from devfix_codemods.findings import Fix, Safety
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import argument, is_none, keyword
@@ -27,17 +28,54 @@ _FALSE = (False, None, 0)
 _TITLE = "Give it a generator on the default device, with the seed of the host's"
 
 
-def shuffled_on_device(index: Index) -> Iterator[Answer]:
-    """Calls that shuffle without a generator where the file sets a default device that may be an accelerator."""
-    sets = [one for one in index.calls if called(one, _SETS_TYPE, _SETS_DEVICE) and len(one.args) == 2]
-    on_device = [one for one in sets if _may_set_accelerator(index, one) and _surely_runs(index, one)]
-    others = [one for one in sets if one not in on_device]
-    if not on_device or not all(contradictory(one.guard, each.guard) for one in others for each in on_device):
-        return  # the default is set back, and where it holds is not known
-    for call in index.calls:
-        setter = next((one for one in on_device if not contradictory(one.guard, call.guard)), None)
-        if setter is not None and _shuffles(call):
-            yield _told(index, call, setter)
+def shuffled_on_device(index: Index, loaded: Iterable[tuple[str, Module]] = ()) -> Iterator[Answer]:
+    """Calls that shuffle without a generator under a default device that may be an accelerator.
+
+    The file sets it, or one of those that are `loaded` with it, each with its path.
+    """
+    shuffling = [call for call in index.calls if _shuffles(call)]
+    if not shuffling:
+        return
+    sets = [one for one in index.calls if _sets_default(one)]
+    if sets:
+        home, setters = "", _on_device(index, [one for one in sets if _surely_runs(index, one)], sets)
+    else:
+        home, setters = next(_set_by_others(index, loaded), ("", []))
+    for call in shuffling:
+        setter = next((one for one in setters if home or not contradictory(one.guard, call.guard)), None)
+        if setter is not None:
+            yield _told(index, call, setter, home)
+
+
+def _sets_default(call: Node) -> bool:
+    return called(call, _SETS_TYPE, _SETS_DEVICE) and len(call.args) == 2
+
+
+def _on_device(index: Index, run: list[Node], sets: list[Node]) -> list[Node]:
+    """Of the calls that are run, those that may set an accelerator; none where the default may be set back."""
+    found = [one for one in run if _may_set_accelerator(index, one)]
+    others = (one for one in sets if one not in found)
+    return found if all(_gives_way(one, each) for one in others for each in found) else []
+
+
+def _gives_way(setter: Node, later: Node) -> bool:
+    """Whether what is set does not hold behind `later`: that runs after it, or where it does not."""
+    before = setter.function is later.function and setter.index < later.index
+    return before or contradictory(setter.guard, later.guard)
+
+
+def _set_by_others(index: Index, loaded: Iterable[tuple[str, Module]]) -> Iterator[tuple[str, list[Node]]]:
+    """What sets an accelerator by being imported, in the first file that sets a default so."""
+    for path, module in loaded:
+        sets = [one for one in module.of(Op.CALL) if _sets_default(one)]
+        run = [one for one in sets if one.function.parent is None and not _is_of_script(one)]
+        if run:
+            yield path, _on_device(index, run, run)
+
+
+def _is_of_script(call: Node) -> bool:
+    """Whether a call stands below `if __name__ == "__main__":`, so that no import runs it."""
+    return any("__main__" in repr(atom) for atom, _ in call.guard)
 
 
 def _may_set_accelerator(index: Index, setter: Node) -> bool:
@@ -73,20 +111,20 @@ def _shuffles(call: Node) -> bool:
     )
 
 
-def _told(index: Index, call: Node, setter: Node) -> Answer:
+def _told(index: Index, call: Node, setter: Node, home: str) -> Answer:
+    """`home` is the file that sets the default, where that is another one."""
     assert isinstance(call.syntax, ast.Call)
     assert isinstance(setter.syntax, ast.Call)
     called_by = index.text(call.syntax.func)
+    where = f"line {setter.line} of `{home.rpartition('/')[2]}`" if home else f"line {setter.line}"
+    drawn = (call.syntax, "indices are drawn there, with a generator of the host")
     return Answer(
         call.syntax,
         f"`{called_by}` shuffles with a generator on the host, but its indices are drawn on the default device",
         _fix(index, call, setter),
-        f"give it `generator=torch.Generator(…)` on the default device, which line {setter.line} sets",
-        setter.syntax,
-        (
-            (setter.syntax, "the default device is set here"),
-            (call.syntax, "indices are drawn there, with a generator of the host"),
-        ),
+        f"give it `generator=torch.Generator(…)` on the default device, which {where} sets",
+        None if home else setter.syntax,
+        (drawn,) if home else ((setter.syntax, "the default device is set here"), drawn),
     )
 
 
@@ -115,7 +153,9 @@ def _named(index: Index, call: Node, setter: Node) -> str | None:
     assert isinstance(setter.syntax, ast.Call)
     written = next(iter(setter.syntax.args), None)
     point = before(call)
-    if called(setter, _SETS_TYPE) or not setter.guard <= call.guard or point is None:
+    if setter.function.module is not call.function.module or called(setter, _SETS_TYPE):
+        return None
+    if not setter.guard <= call.guard or point is None:
         return None
     named = isinstance(written, ast.Name) and means_same(index.analysis, written, setter, point)
     return index.text(written) if named and written is not None else None

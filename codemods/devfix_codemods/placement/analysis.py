@@ -198,6 +198,8 @@ class Analysis:
             elsewhere = [one for one in elsewhere if not (one.is_of_index and one.end.place.where is Where.CALLER)]
         if birth.birth in MADE | OF_BATCHES and elsewhere:
             elsewhere = [one for one in self._before_moves(birth, elsewhere, found) if not self._is_read_behind(one)]
+        if birth.by is not None and birth.by.op is Op.ITEM:  # what is not moved here may be on the host as well
+            elsewhere = [one for one in elsewhere if one.end.birth is Birth.MOVE]
         if birth.birth is Birth.READER:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:

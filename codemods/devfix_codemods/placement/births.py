@@ -25,6 +25,7 @@ from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.host_functions import host_functions
+from devfix_codemods.placement.host_tables import indices_of_host_tables
 from devfix_codemods.placement.integer_products import kept_on_host, whole_products
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.late_parts import Attachment, attached
@@ -122,6 +123,7 @@ class Births:
         self.place_of_move = self._moves.place_of
         self.is_elsewhere = self._moves.is_elsewhere
         self.is_sent_to_host = self._moves.is_sent_to_host
+        self.is_taken_back = self._moves.is_taken_back
         self.is_moving_call = self._moves.is_moving_call
         self.placed_at = self._moves.placed_at
         self.is_move = self._targets.is_move
@@ -172,6 +174,7 @@ class Births:
         self.unregistered = unregistered(self, self.parts)
         flags(self)
         self._readers.all()
+        indices_of_host_tables(self)
         self.graph.host_only.update(host_tests(self.module, self.kinds))
         Families(self).all()
         ShapeArguments(self).all()

@@ -242,13 +242,25 @@ class Constraints:
             field = owner.field_of(attribute)
             if not self._is_kept(owner, attribute, function):
                 continue
-            others = any(attribute in other.stored_names() for other in owner.methods.values() if other is not function)
-            link = "field-rewritten" if others and not self._stays(owner, field) else "certain"
-            if self._carried.holds(owner, attribute):
-                link = "field-carried"
-            self.graph.flows(value, field, link, value.guard)
+            self.graph.flows(value, field, self._how_kept(owner, attribute, value), value.guard)
             if owner in self.kinds.module_classes and base is itself and self.births.is_registered(value):
                 self.graph.same(field, self.births.place_of_module(owner), "certain", field.guard)
+
+    def _how_kept(self, owner: Class, attribute: str, value: Node) -> str:
+        """How surely others find in an attribute what a function leaves there.
+
+        A module that is moved where it is stays in it, unless it is taken back: the constructor came first.
+        """
+        in_place = value in self.births.moved_in_place and value.function.name != "__init__"
+        moved = in_place and not self.births.is_taken_back(attribute)
+        rewriting = (
+            one
+            for one in owner.methods.values()
+            if one is not value.function and attribute in one.stored_names() and not (moved and one.name == "__init__")
+        )
+        if self._carried.holds(owner, attribute) and not moved:
+            return "field-carried"
+        return "field-rewritten" if any(rewriting) and not self._stays(owner, owner.field_of(attribute)) else "certain"
 
     def _stays(self, owner: Class, field: Node) -> bool:
         """Whether an attribute is on the host whatever method sets it: each makes it there, or adds to what it held."""

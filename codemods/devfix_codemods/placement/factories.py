@@ -7,13 +7,13 @@ from devfix_codemods.catalogue import Effect, Kind, effect, libraries
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import calls_builtin, has_device, keyword
+from devfix_codemods.placement.arrays_of_tensors import is_of_tensors
 from devfix_codemods.placement.dimensions import shaped
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.indices import is_of_tensor, slices
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import is_bound_to_host
 from devfix_codemods.placement.places import HOST, Place, Where, place_of
-from devfix_codemods.placement.readers import is_of_tensors
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births

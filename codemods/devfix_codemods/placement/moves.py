@@ -69,6 +69,11 @@ class Moves:
         """Whether a value is copied to the host on purpose."""
         return node in self.sent_to_host
 
+    def is_taken_back(self, attribute: str) -> bool:
+        """Whether some line takes what an attribute of that name keeps to the host."""
+        moved = (one.args[0] for one in self.in_place if not self.is_elsewhere(one))
+        return any(one.op is Op.ATTR and one.extra == attribute for one in (*self.sent_to_host, *moved))
+
     def is_elsewhere(self, move: Node) -> bool:
         """Whether a move is not one to the host."""
         place = self.place_of(move) or (self._targets.of(move) if move.op is Op.CALL else None)

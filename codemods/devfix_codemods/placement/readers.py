@@ -106,6 +106,12 @@ class Readers:
         return not self._is_own(value) and imports(libraries.AROUND_TORCH) and not imports(libraries.OTHER_FRAMEWORKS)
 
     def _read_by(self, one: "_Call") -> Iterator[Node]:
+        if one.holds:
+            yield from (
+                given
+                for given in one.values
+                if _is_named_display(given, one.call) and self._is_of_tensors(given, one.call)
+            )
         for value in (each for given in one.values for each in _shown(given)):
             if self._holds_tensors(value):
                 if one.holds:
@@ -170,6 +176,10 @@ class Readers:
             and self._kinds.of(store.value) is Kind.TENSOR
             for store in value.function.stores
         )
+
+    def _is_of_tensors(self, display: Node, call: Node) -> bool:
+        """Whether all that a list begins with is tensors; what it is filled with later is asked of like lists."""
+        return all(self._is_tensor(one, call) for one in display.args)
 
     def _copies_of(self, value: Node) -> Iterator[Node]:
         """The copies of a tensor on the host."""
@@ -353,34 +363,16 @@ def _shown(node: Node) -> Iterator[Node]:
         yield node
 
 
+def _is_named_display(node: Node, call: Node) -> bool:
+    """`[first]` of `parts = [first]`, which a call is given by its name: the list is copied, where that is read."""
+    if node.op is not Op.SEQUENCE or not node.args or node.syntax is None or call.syntax is None:
+        return False
+    return all(one is not node.syntax for one in ast.walk(call.syntax))
+
+
 def _asks_about_tensor(atom: Hashable) -> bool:
     """`x.requires_grad`: what says nothing of the place."""
     return isinstance(atom, tuple) and atom[0] == "attr" and atom[2] in rows.PLAIN_ATTRIBUTES - {"is_cuda", "device"}
-
-
-def is_of_tensors(value: Node, births: "Births") -> bool:
-    """Whether an array is made of tensors by what is not read, with no copy to the host in sight."""
-    pending, seen = [value], set[Node]()
-    while pending and len(seen) < 40:
-        one = pending.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        if births.kinds.of(one) is Kind.TENSOR:
-            return True
-        if one.op in {Op.ITEM, Op.SEQUENCE, Op.PHI, Op.AFTER}:
-            pending += one.args
-        elif one.op is Op.CALL and _may_read(one):
-            pending += one.args[1:]
-    return False
-
-
-def _may_read(call: Node) -> bool:
-    """Whether the contents of what a call gets may go into its result: not of what asks for sizes, and copies."""
-    callee = call.args[0]
-    if found := names(callee):
-        return effect(canonical(found[0])) in {None, Effect.ARRAY}
-    return callee.op is not Op.ATTR or method_effect(str(callee.extra)) is None
 
 
 def _origin(node: Node) -> Node:

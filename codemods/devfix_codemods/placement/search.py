@@ -84,6 +84,11 @@ class Conflict:
         return self.is_of_index and not carried
 
     @property
+    def is_of_copied_table(self) -> bool:
+        """Whether the value picks from what was copied to the host."""
+        return self.birth.by is not None and self.birth.by.op is Op.ITEM
+
+    @property
     def is_of_weight(self) -> bool:
         """Whether the value weighs the parts of a loss."""
         if any(step.edge.link == "weighs" for step in self.path):

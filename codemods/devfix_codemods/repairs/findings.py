@@ -125,7 +125,9 @@ def _finding(analysis: Analysis, source: Source, conflict: Conflict, code: str, 
     return Finding(
         code=code,
         name=name,
-        message=wording.message(analysis, conflict) if read is None else wording.reading(source.segment(read)),
+        message=wording.message(analysis, conflict)
+        if read is None
+        else wording.reading(conflict, source.segment(read)),
         span=read or _span(source, sink) or origin or Span(1, 0, 1, 0),
         origin=origin,
         trail=tuple(trail),

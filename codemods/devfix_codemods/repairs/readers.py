@@ -41,8 +41,10 @@ def _is_load(node: Node) -> bool:
 
 
 def _operand(reader: Node, node: Node) -> ast.expr | None:
-    """The expression of a value inside of the call that reads it."""
+    """The expression of a value inside of the call that reads it, or of what it is an index into."""
     call = reader.syntax
+    if isinstance(call, ast.Subscript):
+        return _inside(call.slice, reader.args[1], node)
     if not isinstance(call, ast.Call):
         return None
     if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and reader.args[0].args[0] is node:

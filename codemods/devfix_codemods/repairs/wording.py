@@ -36,13 +36,16 @@ def message(analysis: Analysis, conflict: Conflict) -> str:
     return f"{value} stays on the host, but meets {_met_where(analysis, conflict, operation, other)}"
 
 
-def reading(value: str) -> str:
+def reading(conflict: Conflict, value: str) -> str:
     """`y.mul(2)` may be on a device, but is read on the host."""
-    return f"`{value}` may be on a device, but is read on the host"
+    how = "picks from what was copied to the host" if conflict.is_of_copied_table else "is read on the host"
+    return f"`{value}` may be on a device, but {how}"
 
 
 def born(conflict: Conflict) -> str:
     """What becomes of the value where the path starts."""
+    if conflict.is_of_copied_table:
+        return f"`{text(conflict.birth.node)}` picks from what was copied to the host"
     return f"`{text(conflict.birth.node)}` {_BORN[conflict.birth.birth]}"
 
 

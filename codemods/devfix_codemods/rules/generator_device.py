@@ -7,8 +7,8 @@ Compares the device of each `torch.Generator` with the place that is filled from
 module keeps and draws with where its input is, noise that is drawn on the host with the caller's generator and moved
 afterwards, and the state of the host's generator that a checkpoint may have taken to a device. Generators are followed
 through functions, also of other files, attributes and lists; one that may come from elsewhere as well is left alone.
-Where the file sets a default device, or a default tensor type of CUDA, it finds loaders, samplers and splits that
-shuffle without a generator: they make one on the host, and draw on the default device.
+Where the file, or one that it imports, sets a default device, or a default tensor type of CUDA, it finds loaders,
+samplers and splits that shuffle without a generator: they make one on the host, and draw on the default device.
 
 ## Why it fails
 
@@ -58,7 +58,11 @@ from devfix_codemods.rules import Rule
 def check(program: Program) -> Iterator[Finding]:
     """Generators against the place of what they fill, and the states of the host's that are restored."""
     index = program.index
-    for one in (*restored_states(index), *shuffled_on_device(index), *Mismatches(index).told()):
+    for one in (
+        *restored_states(index),
+        *shuffled_on_device(index, program.loaded(b"set_default_")),
+        *Mismatches(index).told(),
+    ):
         yield one.finding(RULE.code, RULE.name, program.source)
 
 
@@ -71,7 +75,7 @@ RULE = Rule(
         (b"Generator(", b"generator="),
         (b"generator=torch.manual_seed(",),
         (b"set_rng_state(",),
-        *((b"set_default_", draws) for draws in (b"DataLoader(", b"RandomSampler(", b"random_split(")),
+        *((b"shuffle", b"DataLoader("), (b"set_default_", b"DataLoader("), (b"RandomSampler(",), (b"random_split(",)),
     ),
     check,
 )

@@ -4,7 +4,7 @@
 
 Finds tensors on the host that are indexed by masks or indices that live elsewhere, and makes the indexed tensor where
 its index is. A tensor that stays on the host, as numpy reads it or as the program moves what it picks from it, is left
-there: then the index is copied to it.
+there, and so is one that the program copied there: then the index is copied to it.
 
 ## Why it fails
 
@@ -39,7 +39,7 @@ from devfix_codemods.rules import Rule
 
 
 def _owns(conflict: Conflict) -> bool:
-    return conflict.birth.birth in MADE and conflict.is_of_table
+    return conflict.is_of_copied_table or (conflict.birth.birth in MADE and conflict.is_of_table)
 
 
 RULE = Rule("DVF105", "index-off-device", owns=_owns)

@@ -41,7 +41,7 @@ from devfix_codemods.rules import Rule
 
 
 def _owns(conflict: Conflict) -> bool:
-    return conflict.birth.birth is Birth.READER
+    return conflict.birth.birth is Birth.READER and not conflict.is_of_copied_table
 
 
 RULE = Rule("DVF402", "numpy-on-device", owns=_owns)
