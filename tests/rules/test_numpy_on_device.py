@@ -1460,3 +1460,18 @@ def project_array(matrix, x):
 )
 def test_what_may_be_an_array_is_no_more_than_a_suggestion(rule, read: str, told: list[Safety]) -> None:
     assert [one.fix.safety for one in rule.findings(SHARED.format(read=read))] == told
+
+
+def test_a_message_is_one_line(rule) -> None:
+    program = """
+        import torch
+        def read(net, rows, device):
+            net = torch.nn.Linear(3, 3).to(device)
+            return net(
+                rows.to(device)
+            ).mul(
+                2
+            ).detach().numpy()
+    """
+    [found] = rule.findings(program)
+    assert found.message == "`net( rows.to(device) ).mul( 2 ).detach()` may be on a device, but is read on the host"

@@ -39,7 +39,7 @@ def message(analysis: Analysis, conflict: Conflict) -> str:
 def reading(conflict: Conflict, value: str) -> str:
     """`y.mul(2)` may be on a device, but is read on the host."""
     how = "picks from what was copied to the host" if conflict.is_of_copied_table else "is read on the host"
-    return f"`{value}` may be on a device, but {how}"
+    return f"`{_cut(value)}` may be on a device, but {how}"
 
 
 def born(conflict: Conflict) -> str:
@@ -195,7 +195,8 @@ def _moved(node: Node) -> Node | None:
 
 
 def _cut(found: str) -> str:
-    found = found.replace("\n", " ")
+    """A text on one line, cut where it is long."""
+    found = " ".join(found.split())
     return found if len(found) <= LONGEST else f"{found[: LONGEST - 3]}..."
 
 
