@@ -65,6 +65,25 @@ def test_names(program: str, bound: bool) -> None:
     assert told(program, "x + 1") == (None if bound else MISSING.format("x"))
 
 
+CALLED = "def f():\n    return HERE\ndef g():\n    return f()\n"
+LATE = {
+    "before": ("x = 3\nf()\n", True),
+    "after": ("f()\nx = 3\n", False),
+    "after, by way of another": ("if __name__ == '__main__':\n    g()\n    x = 3\n", False),
+    "after, and before": ("x = 3\nf()\nx = 4\n", True),
+    "in a branch before": ("if f:\n    x = 3\nf()\nx = 4\n", True),
+    "after what calls others": ("print(3)\nx = 3\n", True),
+    "by a function": ("def h():\n    global x\n    x = 3\nh()\nf()\nx = 4\n", True),
+    "after, and in a function": ("def h():\n    x = 3\n    return x\nf()\nx = 4\n", False),
+}
+
+
+@pytest.mark.parametrize(("calls", "bound"), LATE.values(), ids=LATE)
+def test_names_that_are_bound_after_a_call(calls: str, bound: bool) -> None:
+    found = told(CALLED + calls, "x + 1")
+    assert found == (None if bound else "needs `x`, which the file binds only after it calls this.")
+
+
 KEPT = """
 class A:
     def __init__(self, rows):

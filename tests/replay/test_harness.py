@@ -477,6 +477,16 @@ def test_a_fix_that_breaks_is_withdrawn_and_the_others_are_judged(tree: Path, si
     assert result.after.passed
 
 
+def test_each_fix_of_lines_that_follow_each_other_has_its_own_verdict(tree: Path, simulation: Simulated) -> None:
+    text = f"{POSITIONS}    unused = torch.zeros(1)\n".replace("where = torch.arange(n)\n    ", "").replace(
+        "where.view", "torch.arange(n).view"
+    )
+    unused = ("torch.zeros(1)", "torch.zeros(1, device=x.device)")
+    result = drive_fixes(tree, simulation, text, ON_X, unused)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert {fix.finding.span.line: fix.kind for fix in result.fixes} == {7: Kind.CONFIRMED, 8: Kind.NOT_REACHED}
+
+
 def test_where_drivers_refute_all_fixes_the_file_stays_as_it_was(tree: Path, simulation: Simulated) -> None:
     result = drive_fixes(tree, simulation, POSITIONS + SAME, (ON_X[0], "torch.arange(n, device=device)"), BROKEN)
     assert result.verdict.kind is Kind.REFUTED
@@ -516,6 +526,78 @@ def fixed(path: Path, text: str, *fixes: tuple[str, str]) -> Change:
 def _finding(line: int) -> Finding:
     fix = Fix(Safety.SAFE, "", (InsertStatement(Span(line, 0, line, 1), "pass", "before"),))
     return Finding("DVF104", "factory-without-device", f"line {line}", Span(line, 0, line, 1), fix=fix)
+
+
+LATE = """
+import torch
+import absent_package
+
+
+def load(path, width=4):
+    rows = torch.ones(3, width)
+    return torch.nn.Linear(width, 4)(rows)
+
+
+if __name__ == "__main__":
+    {early}
+    load("here")
+    {late}
+"""
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "refuted"), [("", "device = 'cpu'", True), ("device = 'cpu'", "", False), ("", "", True)]
+)
+def test_a_name_that_a_patch_alone_reads_is_there_where_the_script_binds_it_before_its_call(
+    drive: Drive, early: str, late: str, refuted: bool
+) -> None:
+    text = LATE.format(early=early or "pass", late=late or "pass")
+    result = drive(text, "torch.ones(3, width)", "torch.ones(3, width, device=device)")
+    assert (result.verdict.kind is Kind.REFUTED) is refuted, result.verdict.reason
+    assert ("name 'device' is not defined" in result.verdict.reason) is refuted
+
+
+@pytest.mark.parametrize(("device", "confirmed"), [("model.device", False), ("data.device", True)])
+def test_a_module_has_no_attribute_that_a_patch_alone_reads(drive: Drive, device: str, confirmed: bool) -> None:
+    text = """
+import torch
+
+
+def scores(model, data):
+    model.eval()
+    out = model(data)
+    return out + torch.zeros(out.shape)
+"""
+    result = drive(text, "torch.zeros(out.shape)", f"torch.zeros(out.shape, device={device})")
+    assert (result.verdict.kind is Kind.CONFIRMED) is confirmed, result.verdict.reason
+
+
+@pytest.mark.parametrize(("moved", "confirmed"), [(".cuda()", False), ("", True), (".cuda() if on else None", True)])
+def test_code_that_needs_an_accelerator_before_shows_nothing_without_one(
+    drive: Drive, moved: str, confirmed: bool
+) -> None:
+    text = f"""
+import torch
+from absent_package import Net
+
+
+def restored(path, on=False):
+    open("/absent/log").read()
+    model = Net(){moved}
+    state = torch.load(path)
+    return model, state
+"""
+    result = drive(text, "torch.load(path)", "torch.load(path, map_location='cpu')")
+    assert (result.verdict.kind is Kind.CONFIRMED) is confirmed, result.verdict.reason
+
+
+def test_lines_that_only_name_a_device_show_nothing(tree: Path, simulation: Simulated) -> None:
+    text = 'import torch\nrows = open("/absent/rows").read()\ndevice = "cuda"\nprint(rows)\n'
+    fix = ('"cuda"', '"cuda" if torch.cuda.is_available() else "cpu"')
+    result = drive_fixes(tree, simulation, text, fix)
+    assert result.verdict.kind is Kind.INCONCLUSIVE
+    computed = text.replace('"cuda"', "torch.ones(2).add(1)")
+    assert drive_fixes(tree, simulation, computed, ("add(1)", "add( 1)")).verdict.kind is Kind.HARMLESS
 
 
 def test_arguments_that_the_patch_cannot_take_do_not_refute(drive: Drive) -> None:

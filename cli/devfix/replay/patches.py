@@ -95,7 +95,12 @@ class Patch:
             for edit in fix.edits
             if not isinstance(edit, AddImport)
         ]
-        return [change for change in self._changes if any(_touches(change, span.line, span.end_line) for span in spans)]
+        return [
+            _within(change, span.line, span.end_line)
+            for change in self._changes
+            for span in spans
+            if _touches(change, span.line, span.end_line)
+        ]
 
     def _places_of(self, changes: Iterable[_Opcode]) -> tuple[Place, ...]:
         numbers = {number for change in changes for number in _lines_after(change)}
@@ -129,6 +134,15 @@ def _touches(change: _Opcode, first: int, last: int) -> bool:
     """Whether a change lies in lines `first` to `last` of the file before, or inserts right above or below them."""
     _, start, end, _, _ = change
     return first - 1 <= start <= last if start == end else start < last and end >= first
+
+
+def _within(change: _Opcode, first: int, last: int) -> _Opcode:
+    """What of a change lies in lines `first` to `last` of the file before, where each of its lines became one."""
+    kind, start, end, target, target_end = change
+    if kind != "replace" or end - start != target_end - target:
+        return change
+    begin, stop = max(start, first - 1), min(end, last)
+    return kind, begin, stop, target + begin - start, target + stop - start
 
 
 def _places(tree: ast.Module) -> Iterator[Place]:

@@ -2,6 +2,7 @@
 
 from devfix_codemods.applicability.attributes import unset_attributes
 from devfix_codemods.applicability.devices import without_device
+from devfix_codemods.applicability.late_names import late_names
 from devfix_codemods.applicability.names import unbound_names
 from devfix_codemods.applicability.tuples import several_values
 from devfix_codemods.findings import Fix
@@ -13,6 +14,9 @@ def inapplicable(program: Program, fix: Fix) -> str | None:
     missing = [*unbound_names(program, fix), *unset_attributes(program, fix), *without_device(program, fix)]
     if missing:
         return f"needs {_listed(missing)}, bound at its place."
+    late = late_names(program, fix)
+    if late:
+        return f"needs {_listed(late)}, which the file binds only after it calls this."
     several = several_values(program, fix)
     return f"moves one value, and {_listed(several)} gives several." if several else None
 

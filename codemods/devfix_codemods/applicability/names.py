@@ -52,6 +52,11 @@ def unbound_names(program: Program, fix: Fix) -> list[str]:
     )
 
 
+def names_read(program: Program, edit: Edit) -> Iterator[tuple[str, Scope]]:
+    """The names that an edit reads, each with the scope in which it does."""
+    yield from ((one.text, one.scope) for one in _reads(program, edit))
+
+
 def _reads(program: Program, edit: Edit) -> Iterator[_Name]:
     for tree in parsed(edit):
         names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}

@@ -14,7 +14,7 @@ from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
 from devfix.replay.comparing import difference
 from devfix.replay.harness.listings import Listing, listing_of
-from devfix.replay.harness.regions import holds_reasons, with_parts
+from devfix.replay.harness.regions import asks_for_accelerator, holds_reasons, names_devices_alone, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
 from devfix.replay.harness.verdicts import Proof
 from devfix.replay.outcomes import FoundDriver, Outcome
@@ -169,8 +169,10 @@ class _Driving:
         program = Program(self._driver, text=found.text)
         ours, plain = (self._runs(program, target.told, backend) for backend in (self.backend, PlainCpu()))
         patches = {self.schedule.stage.relative(path): patch for path, patch in self.version.patches.items()}
+        tree = ast.parse(self._patch.after)
         is_ours = bool(target.host or found.part)
-        verdict = Proof(ours, plain, self.backend, patches, self.listing.file, self.places, is_ours).verdict()
+        needs = bool(found.part) and asks_for_accelerator(tree, target.name, found.part[0])
+        verdict = Proof(ours, plain, self.backend, patches, self.listing.file, self.places, is_ours, needs).verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))
         if verdict.kind is Kind.HARMLESS and found.is_inert:
@@ -178,6 +180,8 @@ class _Driving:
         findings = self.change.findings
         if verdict.kind is Kind.HARMLESS and found.part and not holds_reasons(found.part, self._patch, findings):
             verdict = inconclusive(f"`{target.told}` ran, but not all that the findings tell of")
+        if verdict.kind is Kind.HARMLESS and found.part and names_devices_alone(tree, found.part):
+            verdict = inconclusive(f"`{target.told}` ran, but only says what a device is called")
         step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
         return Driven(target, verdict, found.text, step, ours, found.absent)
 

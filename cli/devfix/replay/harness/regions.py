@@ -38,7 +38,22 @@ def with_parts(target: Target, tree: ast.Module, patch: Patch, findings: Sequenc
         before=before,
         checksum=zlib.crc32(patch.before),
         local_host=tuple(sorted(host_names(patch, findings))),
+        new_names=_read_anew(target.name, tree, patch, ast.Name),
+        new_attributes=_read_anew(target.name, tree, patch, ast.Attribute),
     )
+
+
+def _read_anew(
+    function: str, tree: ast.Module, patch: Patch, sort: type[ast.Name] | type[ast.Attribute]
+) -> tuple[str, ...]:
+    """The names or attributes of a function, or without a name of the file, that it had not before the patch."""
+
+    def read(whole: ast.Module) -> set[str]:
+        scopes = [node for name, node in functions(whole) if name == function] if function else [whole]
+        found = (one for scope in scopes for one in ast.walk(scope) if isinstance(one, sort))
+        return {one.id if isinstance(one, ast.Name) else one.attr for one in found}
+
+    return tuple(sorted(read(tree) - read(ast.parse(patch.before))))
 
 
 def holds_reasons(part: tuple[int, ...], patch: Patch, findings: Sequence[Finding]) -> bool:
@@ -59,7 +74,66 @@ def host_names(patch: Patch, findings: Sequence[Finding]) -> set[str]:
     lines = patch.before.decode("utf-8", "replace").splitlines()
     steps = [step for finding in findings for step in finding.trail if step.path is None and "on the host" in step.note]
     starts = [lines[step.span.line - 1][step.span.column :] for step in steps]
-    return {found.group() for start in starts if (found := re.match(r"\w+", start))}
+    imports = [one for one in ast.walk(ast.parse(patch.before)) if isinstance(one, ast.Import | ast.ImportFrom)]
+    imported = {(alias.asname or alias.name).partition(".")[0] for one in imports for alias in one.names}
+    return {found.group() for start in starts if (found := re.match(r"\w+", start))} - imported
+
+
+def asks_for_accelerator(tree: ast.Module, name: str, line: int) -> bool:
+    """Whether a function, or without a name the file, surely asks for CUDA before it comes to a line.
+
+    Code after that is never reached without an accelerator, also where what was moved there is left out or stood for.
+    """
+    scope: ast.AST | None = tree
+    if name:
+        scope = next((node for one, node in functions(tree) if one == name), None)
+    return any(_asks(node) for one in _passed(getattr(scope, "body", []), line) for node in _surely_run(one))
+
+
+def names_devices_alone(tree: ast.Module, part: tuple[int, ...]) -> bool:
+    """Whether the lines of a part only say what a device is called: that computes nothing."""
+    first, last = part
+    inside = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and first <= one.lineno <= last]
+    return bool(inside) and all(
+        isinstance(one, ast.Assign) and not any(_computes(node) for node in ast.walk(one.value)) for one in inside
+    )
+
+
+def _computes(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return not ast.unparse(node.func).endswith(("device", "is_available"))
+    return not isinstance(node, ast.Constant | ast.IfExp | ast.Name | ast.Attribute | ast.expr_context)
+
+
+def _passed(block: Sequence[ast.stmt], line: int) -> Iterator[ast.stmt]:
+    """The simple statements that surely ran where a block has come to a line."""
+    for one in block:
+        if _first(one) >= line:
+            return
+        if not hasattr(one, "body"):
+            yield one
+        elif isinstance(one, ast.With):
+            yield from _passed(one.body, line)
+        elif (one.end_lineno or 0) >= line and not isinstance(one, _SCOPES):
+            inner = (part for part in inner_blocks(one) if _first(part[0]) <= line <= (part[-1].end_lineno or 0))
+            yield from _passed(next(inner, []), line)
+
+
+def _surely_run(node: ast.AST) -> Iterator[ast.AST]:
+    """The expressions of a statement that no condition guards."""
+    if not isinstance(node, ast.IfExp | ast.BoolOp | ast.Lambda):
+        yield node
+        for one in ast.iter_child_nodes(node):
+            yield from _surely_run(one)
+
+
+def _asks(node: ast.AST) -> bool:
+    """`x.cuda()`, `x.to("cuda:1")`, `torch.zeros(3, device="cuda")`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    given = [*node.args, *(one.value for one in node.keywords if one.arg == "device")]
+    devices = [one for one in given if isinstance(one, ast.Constant) and str(one.value).startswith("cuda")]
+    return node.func.attr == "cuda" or (bool(devices) and node.func.attr != "device")
 
 
 def _reasons(patch: Patch, findings: Sequence[Finding]) -> Iterator[list[int]]:

@@ -20,7 +20,7 @@ class Proof:
     """Runs of one driver: on the backend and on the plain CPU. `places` are files and lines of the bug before.
 
     `has_host` says that arguments are on the host because a finding says so: where it is wrong, a device error is not
-    the patch's.
+    the patch's. Code that `needs_accelerator` before it comes to the patch shows nothing on the plain CPU.
     """
 
     runs: Runs
@@ -30,6 +30,7 @@ class Proof:
     path: str
     places: Collection[tuple[str, int]]
     has_host: bool = False
+    needs_accelerator: bool = False
 
     def verdict(self) -> Verdict:
         """What the driver shows of the patch."""
@@ -54,7 +55,7 @@ class Proof:
 
     def _without_accelerator(self) -> Verdict | None:
         """Code that asks for an accelerator shows its bug where there is none."""
-        if self.runs.before.device_error is not None:
+        if self.runs.before.device_error is not None or self.needs_accelerator:
             return None
         plain = decide(self.plain, PlainCpu(), self.patches, self.path)
         if plain.kind is Kind.CONFIRMED and self._came_by(self.plain.before):

@@ -26,7 +26,8 @@ class Target:
     imports from its own package.
 
     `parts` are the first and last lines of what may be run alone, those that say most first. `before` has for each line
-    the one of the file before, whose `checksum` it is, and 0 for a patched one. `local_host` are names on the host.
+    the one of the file before, whose `checksum` it is, and 0 for a patched one. `local_host` are names on the host. The
+    `new_names` and `new_attributes` are read since the patch.
     """
 
     file: str
@@ -41,6 +42,8 @@ class Target:
     before: tuple[int, ...] = ()
     checksum: int = 0
     local_host: tuple[str, ...] = ()
+    new_names: tuple[str, ...] = ()
+    new_attributes: tuple[str, ...] = ()
 
     @property
     def owner(self) -> str:

@@ -39,6 +39,44 @@ def bound_before(tree: ast.Module, name: str, line: int) -> frozenset[str]:
     return frozenset(found)
 
 
+def bound_late(tree: ast.Module, name: str) -> frozenset[str]:
+    """The names that a file binds only after it first calls a function; if it never does, those of a script alone."""
+    callers = _callers(tree, name)
+    calls = [one for one in _outside_of_scopes(tree) if isinstance(one, ast.Call) and _called(one) in callers]
+    first = min((one.lineno for one in calls), default=None)
+    guards = [one for one in tree.body if isinstance(one, ast.If) and "__name__" in ast.unparse(one.test)]
+    early: set[str] = set()
+    late: set[str] = set()
+    for bound, line in _bindings(tree):
+        is_of_script = any(_holds(one, line) for one in guards)
+        (late if (is_of_script if first is None else line >= first) else early).add(bound)
+    return frozenset(late - early)
+
+
+def _callers(tree: ast.Module, name: str) -> set[str]:
+    """What the functions are called through which a file may come to one of its own."""
+    found, size = set(name.split(".")), 0
+    functions = [one for one in ast.walk(tree) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    while len(found) > size:
+        size = len(found)
+        for one in functions:
+            if any(isinstance(inner, ast.Call) and _called(inner) in found for inner in ast.walk(one)):
+                found.add(one.name)
+    return found
+
+
+def _called(call: ast.Call) -> str:
+    return getattr(call.func, "id", getattr(call.func, "attr", ""))
+
+
+def _outside_of_scopes(tree: ast.Module) -> Iterator[ast.AST]:
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [one for one in ast.iter_child_nodes(node) if not isinstance(one, _SCOPES)]
+
+
 def _holds(node: Any, line: int) -> bool:
     return bool(node.lineno <= line <= node.end_lineno)
 

@@ -19,7 +19,7 @@ from .alone import Left, definition
 from .calling import Caller, TooSlow, limited, quiet
 from .checkpoints import checkpoint
 from .driver import Target, head, part_lines, part_text
-from .free import bound_before, free_names
+from .free import bound_before, bound_late, free_names
 from .loading import stand_in_for
 from .models import Batches, Maker, Model
 from .parts import Part
@@ -112,14 +112,17 @@ class Lines:
     ) -> None:
         self._target, self._part, self._began, self._absent, self._names = target, part, began, absent, names
         free = free_names(part.statements)
-        known = bound_before(part.tree, target.name, part.first)
+        self.new_attributes = frozenset(target.new_attributes)
+        late = bound_late(part.tree, target.name).intersection(target.new_names) if target.name else frozenset()
+        known = bound_before(part.tree, target.name, part.first) - late
         missing = [one for one in free if one not in part.names and not hasattr(builtins, one) and one in known]
         may_differ = [one for one in free if one not in missing and (one in part.lost or began.top("call", one))]
         self.node = _function(part, [*missing, *may_differ])
         self.nodes: dict[str, Any] = {"call": self.node}
         self.wanted = frozenset(line for line in target.lines if part.first <= line <= part.last)
         self.script_names = known - set(part.names)
-        uses, rank, forms = uses_of(self.node), usual_rank(part.tree), wanted(self.node, part.names)
+        uses = {**uses_of(self.node), **self._uses_of_parameters()}
+        rank, forms = usual_rank(part.tree), wanted(self.node, part.names)
         host = {*target.host, *target.local_host}
 
         def about(name: str) -> About:
@@ -127,6 +130,11 @@ class Lines:
             return About(parameter, uses[name], None, rank, name in host, forms.get(name))
 
         self._listed = [(("call", name), about(name)) for name in (*missing, *may_differ)]
+
+    def _uses_of_parameters(self) -> dict[str, Uses]:
+        """What the whole function does with its parameters, of which the lines may do little."""
+        function: Any = definition(self._part.tree, self._target.name.split("."))
+        return uses_of(function) if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else {}
 
     @property
     def abouts_list(self) -> list[tuple[tuple[str, str], About]]:

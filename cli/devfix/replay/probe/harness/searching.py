@@ -54,10 +54,12 @@ class Subject(Protocol):
     """What a search calls. `nodes` are the texts of its functions, by `call` or `init`, which the `abouts_list` names.
 
     `script_names` are those that the file binds, but nothing here: one that is missed is one more argument.
+    `new_attributes` are read by the patch alone.
     """
 
     nodes: dict[str, Any]
     script_names: frozenset[str]
+    new_attributes: frozenset[str]
     wanted: frozenset[int]
 
     @property
@@ -171,6 +173,8 @@ class Search:
             return
         if errors.device_error(error) is not None:
             return  # other arguments are on the same device
+        if isinstance(getattr(error, "obj", None), torch.nn.Module) and error.name in self._subject.new_attributes:  # type: ignore[attr-defined]
+            return  # a module has what the program reads of it, and no more
         yield from self._mender.mended(
             given, Failure(type(error).__name__, str(error)[:2000], self._focus(attempt), keys_at(attempt.trace))
         )

@@ -13,6 +13,7 @@ import torch
 
 from .alone import definition, mangled
 from .driver import Shape, Target, body, positional, text
+from .free import bound_late
 from .proposals import About
 from .uses import Uses, documented_ranks, script_names, uses_of
 from .values import Arguments
@@ -30,7 +31,9 @@ class Called:
         for part in target.name.split(".")[1:]:
             owner, value = value, inspect.getattr_static(value, mangled(part, value.__name__))
         self.owner = owner
-        self.script_names = script_names(self.tree)
+        self.new_attributes = frozenset(target.new_attributes)
+        late = bound_late(self.tree, target.name).intersection(target.new_names)
+        self.script_names = script_names(self.tree) - late
         self.shape = _shape(owner, value, target.own_name)
         node = _node(self.tree, target.name)
         self.calls: list[tuple[tuple[str, str], About]] = []
