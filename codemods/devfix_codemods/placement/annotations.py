@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def annotated(kinds: "Kinds", node: Node, annotation: ast.expr) -> None:
-    text = annotation.id if isinstance(annotation, ast.Name) else ast.unparse(annotation).strip("'\"")
+    text = annotation.id if isinstance(annotation, ast.Name) else _text(annotation)
     if _LISTS.search(text) and _TENSORS.search(text):
         kinds.rows.add(node)  # it may be either
         return
@@ -29,6 +29,23 @@ def annotated(kinds: "Kinds", node: Node, annotation: ast.expr) -> None:
             kinds.say(node, kind_, 3)
 
 
+def _text(annotation: ast.expr) -> str:
+    """What is written, without what a callable takes and gives, and what a class makes: that is not the value."""
+    text = ast.unparse(annotation).strip("'\"")
+    if not _OF_OTHERS.search(text):
+        return text
+    try:
+        return ast.unparse(_Itself().visit(ast.parse(text, mode="eval")))
+    except SyntaxError:
+        return text
+
+
+class _Itself(ast.NodeTransformer):
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        return node.value if _OF_OTHERS.fullmatch(f"{ast.unparse(node.value)}[") else node
+
+
 _ANNOTATIONS = {
     Kind.TENSOR: {"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor", "FloatTensorType"},
     Kind.MODULE: {"Module", "PreTrainedModel"},
@@ -40,6 +57,7 @@ _ANNOTATIONS = {
     Kind.MAPPING: {"dict", "Dict", "Mapping", "MutableMapping"},
     Kind.OPTIMIZER: {"Optimizer"},
 }
+_OF_OTHERS = re.compile(r"\b(?:\w+\.)*(?:Callable|Type|type)\[")
 _LISTS = re.compile(r"(?i)\b(?:list|sequence|tuple)\[(?:int|float|bool|str)")
 _KEYS = re.compile(r"(?i)^(?:\w+\.)*(?:dict|mapping|mutablemapping)\[\w+,\s*")
 """Of a mapping, what is told is what its values are."""
