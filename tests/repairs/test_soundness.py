@@ -25,6 +25,31 @@ def test_what_is_assigned_to_is_not_wrapped(repairs, add: str) -> None:
     assert ") +=" not in repairs.written(SUM.format(add=add), Safety.SUGGESTION)
 
 
+AVERAGE = """
+    class Average(nn.Module):
+        def __init__(self, model):
+            super().__init__()
+            self.register_buffer("decay", torch.tensor(0.9))
+            for name, value in model.named_parameters():
+                self.register_buffer(name, value.clone().detach().data)
+        def forward(self, model):
+            rest = 1.0 - self.decay
+            given = dict(model.named_parameters())
+            kept = dict(self.named_buffers())
+            for key in given:
+                kept[key] = kept[key].type_as(given[key])
+                {update}
+"""
+
+
+@pytest.mark.parametrize(
+    "update", ["kept[key].sub_(rest * (kept[key] - given[key]))", "kept[key].data.lerp_(given[key], rest)"]
+)
+def test_what_is_changed_in_place_is_not_copied(repairs, update: str) -> None:
+    receiver = update.partition("(")[0]
+    assert f"            {receiver}(" in repairs.written(AVERAGE.format(update=update), Safety.SUGGESTION)
+
+
 COORDINATES = """
     class Coordinates(nn.Module):
         def __init__(self, layer):

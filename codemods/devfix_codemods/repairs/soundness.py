@@ -1,7 +1,7 @@
 """Cuts that change what they should: edits that are no Python, and moves of a value to its own device, are none."""
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from devfix_codemods.edits.operations import NODE, Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Function, Node, Op
@@ -60,9 +60,23 @@ _ROWS = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 
 
 def _written(source: Source, conflict: Conflict) -> set[Span]:
-    """The targets of augmented assignments on the path: a call cannot be assigned to."""
+    """What the statements of the path change where it is kept: a call cannot be assigned to, and a copy is not kept."""
     statements = {conflict.birth.node.statement, *(step.node.statement for step in conflict.path)}
-    return {source.span(one.target) for one in statements if isinstance(one, ast.AugAssign)}
+    nodes = [node for one in statements if one is not None for node in ast.walk(one)]
+    targets = [one.target for one in nodes if isinstance(one, ast.AugAssign)]
+    return {source.span(one) for one in (*targets, *(found for node in nodes for found in _changed(node)))}
+
+
+def _changed(node: ast.AST) -> Iterator[ast.expr]:
+    """What a method changes in place that somebody else has as well: `kept[name].mul_(decay)`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    name, kept = node.func.attr, node.func.value
+    while (
+        name.endswith("_") and not name.startswith("_") and isinstance(kept, ast.Name | ast.Attribute | ast.Subscript)
+    ):
+        yield kept
+        kept = getattr(kept, "value", node)
 
 
 def _text(source: Source, edit: Edit) -> str:
