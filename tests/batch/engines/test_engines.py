@@ -78,7 +78,7 @@ def test_ctrl_c_ends_all_work(program: Program, job: JobMaker, folder: Path) -> 
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert (out, err) == ("interrupted\n", "")
-    assert not any(map(lives, pids))
+    assert are_gone(pids)
     assert (folder / "b.tidied").exists()
 
 
@@ -87,7 +87,7 @@ def test_closing_ends_all_work(program: Program, job: JobMaker, folder: Path) ->
     with closing(Local(2, program=program).run(lambda: jobs.pop() if jobs else None, lambda job, worker: None)) as ends:
         next(ends)
         pids = noted(folder)
-    assert not any(map(lives, pids))
+    assert are_gone(pids)
     assert threading.active_count() == 1
 
 
@@ -102,7 +102,7 @@ def test_an_exception_of_the_driver_ends_all_work(program: Program, job: JobMake
 
     with pytest.raises(LookupError):
         list(Local(2, program=program).run(source, lambda job, worker: None))
-    assert not any(map(lives, noted(folder)))
+    assert are_gone(noted(folder))
 
 
 def test_a_worker_that_dies_costs_its_own_repository_alone(program: Program, job: JobMaker) -> None:

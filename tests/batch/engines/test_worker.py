@@ -72,7 +72,7 @@ def test_not_even_a_daemon_outlives_it(does: str, program: Program, job: JobMake
     answer = supervise(job(does), program)
     assert isinstance(answer, Outcome) is (does == "daemon")
     [daemon] = noted(folder)
-    assert not lives(daemon)
+    assert are_gone([daemon])
 
 
 def test_without_a_job_nothing_happens(program: Program) -> None:
@@ -146,7 +146,7 @@ def test_a_repository_that_takes_too_long_has_failed(does: str, program: Program
     assert answer.state is State.FAILED
     assert answer.error is not None
     assert (answer.error.kind, answer.error.message) == ("time limit", "took longer than 3 seconds")
-    assert not any(map(lives, noted(folder)))
+    assert are_gone(noted(folder))
 
 
 @pytest.mark.parametrize("does", ["floods", "chatters", "huge"])
