@@ -572,6 +572,23 @@ def scores(model, data):
     assert (result.verdict.kind is Kind.CONFIRMED) is confirmed, result.verdict.reason
 
 
+@pytest.mark.parametrize(("device", "confirmed"), [("model.device", False), ("x.device", True)])
+def test_lines_alone_are_given_the_module_that_the_function_takes(drive: Drive, device: str, confirmed: bool) -> None:
+    text = """
+import torch
+
+
+def scores(model, x):
+    model.eval()
+    rows = open("/absent/rows").read()
+    out = model(x)
+    ones = torch.ones(len(x)).cuda()
+    return out, ones, rows
+"""
+    result = drive(text, ".cuda()", f".to({device})")
+    assert (result.verdict.kind is Kind.CONFIRMED) is confirmed, result.verdict.reason
+
+
 @pytest.mark.parametrize(("moved", "confirmed"), [(".cuda()", False), ("", True), (".cuda() if on else None", True)])
 def test_code_that_needs_an_accelerator_before_shows_nothing_without_one(
     drive: Drive, moved: str, confirmed: bool
