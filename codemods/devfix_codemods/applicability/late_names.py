@@ -27,14 +27,8 @@ def late_names(program: Program, fix: Fix) -> list[str]:
 
 def _outermost(program: Program, scope: Scope) -> _Function | None:
     """The function at the top of the file in which a scope is."""
-    around = list(scope.chain())
-    return next(
-        (node for node in program.tree.body if isinstance(node, _Function) and _scope(program, node) in around), None
-    )
-
-
-def _scope(program: Program, node: _Function) -> Scope | None:
-    return program.names.scopes.get(node)
+    around, scopes = list(scope.chain()), program.names.scopes
+    return next((one for one in program.tree.body if isinstance(one, _Function) and scopes.get(one) in around), None)
 
 
 def _bindings(program: Program, name: str) -> Iterator[int]:

@@ -69,14 +69,13 @@ def _written(source: Source, conflict: Conflict) -> set[Span]:
 
 def _changed(node: ast.AST) -> Iterator[ast.expr]:
     """What a method changes in place that somebody else has as well: `kept[name].mul_(decay)`."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return
-    name, kept = node.func.attr, node.func.value
-    while (
-        name.endswith("_") and not name.startswith("_") and isinstance(kept, ast.Name | ast.Attribute | ast.Subscript)
-    ):
+    kept: ast.expr | None = None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        is_in_place = node.func.attr.endswith("_") and not node.func.attr.startswith("_")
+        kept = node.func.value if is_in_place else None
+    while isinstance(kept, ast.Name | ast.Attribute | ast.Subscript):
         yield kept
-        kept = getattr(kept, "value", node)
+        kept = None if isinstance(kept, ast.Name) else kept.value
 
 
 def _text(source: Source, edit: Edit) -> str:

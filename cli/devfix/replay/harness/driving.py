@@ -129,6 +129,11 @@ class _Driving:
     def _patch(self) -> Patch:
         return self.version.patches[self.change.path]
 
+    @cached_property
+    def _patches(self) -> dict[str, Patch]:
+        """All patches of the tree, by the paths of their files in it."""
+        return {self.schedule.stage.relative(path): patch for path, patch in self.version.patches.items()}
+
     def _drive(self, target: Target) -> Driven:
         """The first way of running the target that shows something, else what the likeliest one came to."""
         first: Driven | None = None
@@ -168,11 +173,12 @@ class _Driving:
         target = replace(target, part=found.part)
         program = Program(self._driver, text=found.text)
         ours, plain = (self._runs(program, target.told, backend) for backend in (self.backend, PlainCpu()))
-        patches = {self.schedule.stage.relative(path): patch for path, patch in self.version.patches.items()}
         tree = ast.parse(self._patch.after)
         is_ours = bool(target.host or found.part)
         needs = bool(found.part) and asks_for_accelerator(tree, target.name, found.part[0])
-        verdict = Proof(ours, plain, self.backend, patches, self.listing.file, self.places, is_ours, needs).verdict()
+        verdict = Proof(
+            ours, plain, self.backend, self._patches, self.listing.file, self.places, is_ours, needs
+        ).verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))
         if verdict.kind is Kind.HARMLESS and found.is_inert:
@@ -214,9 +220,7 @@ class _Driving:
         return Run(program, f"driver of {name}, before{self._where(backend)}", backend, files, is_original=True)
 
     def _after(self, program: Program, name: str, backend: Backend) -> Run:
-        patches = {self.schedule.stage.relative(path): patch for path, patch in self.version.patches.items()}
-        patches[self.listing.script] = self._patch
-        watch = {file: patch.watched for file, patch in patches.items()}
+        watch = {file: patch.watched for file, patch in {**self._patches, self.listing.script: self._patch}.items()}
         return Run(program, f"driver of {name}, after{self._where(backend)}", backend, self._files, watch)
 
     def _where(self, backend: Backend) -> str:

@@ -42,7 +42,7 @@ def bound_before(tree: ast.Module, name: str, line: int) -> frozenset[str]:
 def bound_late(tree: ast.Module, name: str) -> frozenset[str]:
     """The names that a file binds only after it first calls a function; if it never does, those of a script alone."""
     callers = _callers(tree, name)
-    calls = [one for one in _outside_of_scopes(tree) if isinstance(one, ast.Call) and _called(one) in callers]
+    calls = [one for one in _own_nodes(tree) if isinstance(one, ast.Call) and _called(one) in callers]
     first = min((one.lineno for one in calls), default=None)
     guards = [one for one in tree.body if isinstance(one, ast.If) and "__name__" in ast.unparse(one.test)]
     early: set[str] = set()
@@ -67,14 +67,6 @@ def _callers(tree: ast.Module, name: str) -> set[str]:
 
 def _called(call: ast.Call) -> str:
     return getattr(call.func, "id", getattr(call.func, "attr", ""))
-
-
-def _outside_of_scopes(tree: ast.Module) -> Iterator[ast.AST]:
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += [one for one in ast.iter_child_nodes(node) if not isinstance(one, _SCOPES)]
 
 
 def _holds(node: Any, line: int) -> bool:
@@ -117,14 +109,20 @@ def _meet(node: ast.Name, bound: set[str], found: dict[str, None]) -> None:
 
 def _bindings(scope: Any) -> Iterator[tuple[str, int]]:
     """The names that a scope binds itself, with their lines."""
-    waiting = list(ast.iter_child_nodes(scope))
-    while waiting:
-        node = waiting.pop()
+    for node in _own_nodes(scope):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id, node.lineno
         elif isinstance(node, ast.alias):
             yield (node.asname or node.name).partition(".")[0], node.lineno
         elif isinstance(node, (*_SCOPES, ast.ExceptHandler)) and getattr(node, "name", None):
             yield str(getattr(node, "name", "")), node.lineno
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """What a scope runs itself: inner scopes as they are defined, and not what is in them."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop()
+        yield node
         if not isinstance(node, _SCOPES):
             waiting += ast.iter_child_nodes(node)
