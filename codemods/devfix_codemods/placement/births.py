@@ -32,6 +32,7 @@ from devfix_codemods.placement.late_parts import Attachment, attached
 from devfix_codemods.placement.loaders import Loaders
 from devfix_codemods.placement.looked_up import is_looked_up
 from devfix_codemods.placement.loss_sums import loss_sums
+from devfix_codemods.placement.made_elsewhere import made_elsewhere
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import says_host, sounds_like_class
@@ -141,6 +142,7 @@ class Births:
         self.is_of_batch = self._elements.is_of_batch
         self.refills = self._elements.refills
         self.beside_moved = self._elements.beside_moved
+        self.is_told_place = self._factories.is_told_place
 
     @cached_property
     def wrapped(self) -> set[Node]:
@@ -182,6 +184,7 @@ class Births:
         replacements(self)
         loss_sums(self)
         loaded_again(self)
+        made_elsewhere(self)
         results_of_opaque_calls(self)
         PartialMoves(self).all()
 

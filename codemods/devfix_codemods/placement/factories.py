@@ -58,7 +58,7 @@ class Factories:
         if has_device(node):
             self._moves.placed(node)
             return
-        if self._is_elsewhere(node) or self._has_generator(node):
+        if self.is_told_place(node) or self._has_generator(node):
             return  # the generator has to be where the tensor is made: moving one alone fails
         link = "factory"
         scalar = False
@@ -96,7 +96,7 @@ class Factories:
 
     def _from_host(self, node: Node) -> None:
         """`torch.from_numpy(x)`"""
-        if self._is_elsewhere(node):
+        if self.is_told_place(node):
             return
         device = keyword(node, "device")
         place = place_of(device, self._kinds) if device is not None else None
@@ -106,8 +106,8 @@ class Factories:
         link = "array-of-tensors" if any(is_of_tensors(one, self._births) for one in node.args[1:2]) else "array-made"
         self._graph.add(Source(node, HOST, Birth.ARRAY, (link,)))
 
-    def _is_elsewhere(self, node: Node) -> bool:
-        """Whether something else than the call says where its result is."""
+    def is_told_place(self, node: Node) -> bool:
+        """Whether something else than a call says where what it makes is."""
         return (
             self._defaults.is_under_device(node)
             or self._defaults.are_set
@@ -167,7 +167,7 @@ class Factories:
             self._kinds.find(node)
             for node in self._module.of(Op.CALL)
             if (name(node.args[0]) or "").startswith("torch.distributions.")
-            and not self._is_elsewhere(node)
+            and not self.is_told_place(node)
             and self._draws_of_numbers(node)
         }
         return made - refilled

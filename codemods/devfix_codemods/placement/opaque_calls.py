@@ -22,9 +22,11 @@ def results_of_opaque_calls(births: "Births") -> None:
         if function in births.host_functions or births.defaults.is_test:
             continue
         for node in function.nodes:
+            if births.graph.sources.get(node):
+                continue
             if node.op is Op.CALL and node not in births.calls and is_of_host(births, node):
                 births.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
-            elif not _is_unread(node, births) or births.graph.sources.get(node):
+            elif not _is_unread(node, births):
                 continue
             elif _is_made_of_picture(node, births):
                 births.graph.add(Source(node, HOST, Birth.ARRAY, ("made-of-picture",)))

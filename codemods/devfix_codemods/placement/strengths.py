@@ -42,6 +42,7 @@ STRENGTHS: dict[str, float] = {
     "array-made": 0.97,
     "array-of-tensors": 0.65,
     "made-of-picture": 0.9,
+    "made-elsewhere": 0.9,
     "documented": 0.9,
     "encoding": 0.97,
     "needs-host": 0.97,
