@@ -43,7 +43,7 @@ def test_a_function_is_driven_with_a_tensor_of_the_rank_that_it_wants(drive: Dri
     assert "RuntimeError at pack/ops.py:8 is gone" in result.verdict.reason
     assert result.harness is not None
     assert result.harness.function == "positions"
-    assert "positions(x=torch.rand(2, 8, 16, device=device))" in (result.harness.text or "")
+    assert "dict(x=torch.rand(2, 8, 16, device=device))" in (result.harness.text or "")
 
 
 def test_a_module_is_made_and_moved_and_called(drive: Drive) -> None:
@@ -118,6 +118,50 @@ def test_a_patch_that_changes_nothing_that_is_seen_is_harmless(drive: Drive) -> 
     text = "import torch\n\n\ndef same(x):\n    return x.new_ones(x.shape) + x\n"
     result = drive(text, "x.new_ones(x.shape)", "torch.ones_like(x)")
     assert result.verdict.kind is Kind.HARMLESS, result.verdict.reason
+
+
+STATES = {
+    "what it was given": """
+import torch
+
+
+def fill(x):
+    x.copy_({value} * x.new_ones(x.shape))
+""",
+    "its object": """
+import torch
+
+
+class Meter:
+    def update(self, x):
+        self.total = {value} * x.new_ones(x.shape)
+""",
+    "an object that it gives": """
+import torch
+from types import SimpleNamespace
+
+
+def kept(x):
+    return [SimpleNamespace(rows={{"x": {value} * x.new_ones(x.shape)}})]
+""",
+    "a module": """
+import torch
+from torch import nn
+
+
+def reset(x):
+    net = nn.Linear(3, 3)
+    net.weight.data.copy_({value} * x.new_ones(3, 3))
+    return net
+""",
+}
+
+
+@pytest.mark.parametrize("text", STATES.values(), ids=STATES)
+@pytest.mark.parametrize(("value", "is_harmless"), [("3.0", False), ("(1.0 + 1.0)", True)])
+def test_what_a_call_leaves_behind_is_compared(drive: Drive, text: str, value: str, is_harmless: bool) -> None:
+    result = drive(text.format(value="2.0"), "2.0 * x.new_ones", f"{value} * x.new_ones")
+    assert (result.verdict.kind is Kind.HARMLESS) is is_harmless, result.verdict.reason
 
 
 def test_a_settings_object_gets_what_is_asked_of_it(drive: Drive) -> None:

@@ -218,6 +218,66 @@ rows = open("/nowhere/at/all").read()
     assert "without an accelerator RuntimeError at pack/ops.py:7 is gone" in result.verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("made", "confirmed"),
+    [
+        ("torch.tensor([float(row) for row in rows]).view(3, 4)", False),
+        ("torch.cat([torch.ones(1, 4), torch.ones(2, 4) * rows])", False),
+        ("posed(rows, x)", True),
+        ("torch.ones(3, 4, device=x.device) * rows", True),
+    ],
+)
+def test_what_is_left_out_is_where_its_own_making_puts_it(drive: Drive, made: str, confirmed: bool) -> None:
+    text = f"""
+import torch
+
+
+def poses(x):
+    rows = open("/nowhere/at/all").read().split()
+    pose = {made}
+    found = torch.cat([pose, torch.ones(1, 4)])
+    return found
+"""
+    result = drive(text, "torch.ones(1, 4)])\n    return", "torch.ones(1, 4).to(pose.device)])\n    return")
+    assert (result.verdict.kind is Kind.CONFIRMED) is confirmed, result.verdict.reason
+
+
+SAVES = """
+import torch
+
+net = torch.nn.Linear(2, 2)
+rows = open("/nowhere/at/all").read()
+
+
+def keep(path):
+    torch.save(net.state_dict(), path)
+
+
+def train():
+    for row in rows:
+        keep("saved/net.pth")
+
+
+def test():
+    net.load_state_dict(torch.load("saved/net.pth"))
+    print(rows.split())
+
+
+if __name__ == "__main__":
+    {calls}
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "kind"),
+    [("train(), test()", Kind.INCONCLUSIVE), ("test(), train()", Kind.CONFIRMED), ("test()", Kind.CONFIRMED)],
+)
+def test_what_the_program_saved_itself_was_saved_on_this_machine(drive: Drive, calls: str, kind: Kind) -> None:
+    calls = calls.replace(", ", "\n    ")
+    result = drive(SAVES.format(calls=calls), '"saved/net.pth"))', '"saved/net.pth", map_location="cpu"))')
+    assert result.verdict.kind is kind, result.verdict.reason
+
+
 def test_what_makes_a_model_gives_one_with_what_is_asked_of_it(drive: Drive) -> None:
     text = """
 import torch

@@ -13,7 +13,9 @@ from devfix_codemods.findings import Finding
 from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
 from devfix.replay.comparing import difference
+from devfix.replay.harness.host_names import HostNames
 from devfix.replay.harness.listings import Listing, listing_of
+from devfix.replay.harness.own_files import may_have_saved
 from devfix.replay.harness.regions import asks_for_accelerator, holds_reasons, names_devices_alone, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
 from devfix.replay.harness.verdicts import Proof
@@ -85,7 +87,8 @@ class Harness:
         places = frozenset(bug_places(file, patch, change.findings))
         tree = ast.parse(patch.after)
         titled = (replace(target, title=file) for target in found[:MOST_TARGETS])
-        targets = [with_parts(target, tree, patch, change.findings) for target in titled]
+        on_host = HostNames(change.path.with_suffix(".py"), patch.before)
+        targets = [with_parts(target, tree, patch, change.findings, on_host.at) for target in titled]
         driving = _Driving(self.schedule, self.backend, self.version, change, listing, places)
         return _together(tuple(driving.driven(targets)), patch, file)
 
@@ -174,10 +177,17 @@ class _Driving:
         program = Program(self._driver, text=found.text)
         ours, plain = (self._runs(program, target.told, backend) for backend in (self.backend, PlainCpu()))
         tree = ast.parse(self._patch.after)
-        is_ours = bool(target.host or found.part)
-        needs = bool(found.part) and asks_for_accelerator(tree, target.name, found.part[0])
+        first = found.part[0] if found.part else min(target.lines)
         verdict = Proof(
-            ours, plain, self.backend, self._patches, self.listing.file, self.places, is_ours, needs
+            ours,
+            plain,
+            self.backend,
+            self._patches,
+            self.listing.file,
+            self.places,
+            has_host=bool(target.host or found.part),
+            needs_accelerator=bool(found.part) and asks_for_accelerator(tree, target.name, first),
+            saved_itself=may_have_saved(tree, target.name, first),
         ).verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))

@@ -3,7 +3,7 @@
 import ast
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from devfix_codemods.findings import Finding
@@ -16,8 +16,13 @@ MOST_PARTS = 4
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def with_parts(target: Target, tree: ast.Module, patch: Patch, findings: Sequence[Finding]) -> Target:
-    """The target, with the lines that may be run alone, those first that hold most of the reason for a fix."""
+def with_parts(
+    target: Target, tree: ast.Module, patch: Patch, findings: Sequence[Finding], on_host: Callable[[str, int], Set[str]]
+) -> Target:
+    """The target, with the lines that may be run alone, those first that hold most of the reason for a fix.
+
+    `on_host` says which names a function of the original binds to what is made on the host, before a line.
+    """
     scope: ast.AST | None = tree
     if target.name:
         scope = next((node for name, node in functions(tree) if name == target.name), None)
@@ -32,12 +37,14 @@ def with_parts(target: Target, tree: ast.Module, patch: Patch, findings: Sequenc
     before = tuple(moved.get(line, 0) for line in range(1, patch.after.count(b"\n") + 2))
     whole = dict.fromkeys(_whole(one, before) for one in parts if one is not None)
     chosen = [one for one in whole if _holds(one, target.lines) and not _is_new(one, before)]
+    first = next((line for line in before[min(target.lines) - 1 :] if line), len(before))
     return replace(
         target,
         parts=tuple(chosen[:MOST_PARTS]),
         before=before,
         checksum=zlib.crc32(patch.before),
         local_host=tuple(sorted(host_names(patch, findings))),
+        made_on_host=tuple(sorted(on_host(target.name, first))),
         new_names=_read_anew(target.name, tree, patch, ast.Name),
         new_attributes=_read_anew(target.name, tree, patch, ast.Attribute),
     )

@@ -37,6 +37,7 @@ class Target:
     before: tuple[int, ...] = ()
     checksum: int = 0
     local_host: tuple[str, ...] = ()
+    made_on_host: tuple[str, ...] = ()
     new_names: tuple[str, ...] = ()
     new_attributes: tuple[str, ...] = ()
     part: tuple[int, ...] = ()

@@ -20,7 +20,8 @@ class Proof:
     """Runs of one driver: on the backend and on the plain CPU. `places` are files and lines of the bug before.
 
     `has_host` says that arguments are on the host because a finding says so: where it is wrong, a device error is not
-    the patch's. Code that `needs_accelerator` before it comes to the patch shows nothing on the plain CPU.
+    the patch's. Code that `needs_accelerator` before it comes to the patch shows nothing on the plain CPU; nor does the
+    load of a checkpoint that the program `saved_itself`, for that is marked as of this machine.
     """
 
     runs: Runs
@@ -31,6 +32,7 @@ class Proof:
     places: Collection[tuple[str, int]]
     has_host: bool = False
     needs_accelerator: bool = False
+    saved_itself: bool = False
 
     def verdict(self) -> Verdict:
         """What the driver shows of the patch."""
@@ -55,7 +57,10 @@ class Proof:
 
     def _without_accelerator(self) -> Verdict | None:
         """Code that asks for an accelerator shows its bug where there is none."""
+        error = self.plain.before.device_error
         if self.runs.before.device_error is not None or self.needs_accelerator:
+            return None
+        if self.saved_itself and error is not None and error.message.startswith("Attempting to deserialize"):
             return None
         plain = decide(self.plain, PlainCpu(), self.patches, self.path)
         if plain.kind is Kind.CONFIRMED and self._came_by(self.plain.before):

@@ -13,7 +13,11 @@ from typing import Any
 from .alone import mangled
 from .values import Arguments, Value
 
-_HELPERS = {"models.py": ("Model(", "Maker(", "Batches("), "checkpoints.py": ("checkpoint()",)}
+_HELPERS = {
+    "models.py": ("Model(", "Maker(", "Batches("),
+    "checkpoints.py": ("checkpoint()",),
+    "shown.py": ("show(",),
+}
 _FUTURE = "from __future__ import annotations\n"
 
 
@@ -26,8 +30,9 @@ class Target:
     imports from its own package.
 
     `parts` are the first and last lines of what may be run alone, those that say most first. `before` has for each line
-    the one of the file before, whose `checksum` it is, and 0 for a patched one. `local_host` are names on the host. The
-    `new_names` and `new_attributes` are read since the patch.
+    the one of the file before, whose `checksum` it is, and 0 for a patched one. `local_host` are names of which a
+    finding says that they are on the host, `made_on_host` those that their own making puts there. The `new_names` and
+    `new_attributes` are read since the patch.
     """
 
     file: str
@@ -42,6 +47,7 @@ class Target:
     before: tuple[int, ...] = ()
     checksum: int = 0
     local_host: tuple[str, ...] = ()
+    made_on_host: tuple[str, ...] = ()
     new_names: tuple[str, ...] = ()
     new_attributes: tuple[str, ...] = ()
 
@@ -124,10 +130,23 @@ def body(target: Target, shape: Shape, given: Arguments) -> str:
     if shape.kind == "property" or (shape.kind == "constructor" and not shape.is_module):
         lines.append(f"result = {called}")
     else:
-        lines.append(f"result = {called}({_listed(given.call, shape.positional)})")
+        lines += _called(called, given.call, shape.positional)
     if shape.is_generator:
         lines.append("result = list(islice(result, 3))")
     return "\n".join(lines) + "\n"
+
+
+def _called(function: str, given: Sequence[tuple[str, Value]], positional: Sequence[str]) -> list[str]:
+    """The call. What it is given has a name, so that it can be printed what becomes of it."""
+    if not given:
+        return [f"result = {function}()"]
+    if positional:
+        first = ", ".join(f"given[{name!r}]" for name, _ in given if name in positional)
+        named = ", ".join(f"{name}=given[{name!r}]" for name, _ in given if name not in positional)
+        arguments = ", ".join(filter(None, (first, named)))
+    else:
+        arguments = "**given"
+    return [f"given = dict({_listed(given, ())})", f"result = {function}({arguments})"]
 
 
 def part_lines(target: Target, given: Arguments) -> str:
@@ -150,9 +169,8 @@ def part_text(target: Target, plans: Any, began: Arguments, given: Arguments, ab
     where = f"`{target.name}` of {target.file}" if target.name else target.file
     doc = f'"""Runs lines of {where} with values that devfix made; what cannot run here before them is left out."""'
     start = head(replace(target, name=""), absent).partition('"""\n\n')[2]
-    helpers = "".join(
-        f"\n\n{_source(file)}\n" for file in dict.fromkeys((*_needed(rest), "checkpoints.py", "alone.py", "parts.py"))
-    )
+    files = dict.fromkeys((*_needed(rest), "checkpoints.py", "alone.py", "shown.py", "parts.py"))
+    helpers = "".join(f"\n\n{_source(file)}\n" for file in files)
     return f"{doc}\n\n{start}{helpers}{rest}"
 
 
@@ -162,9 +180,11 @@ def _needed(rest: str) -> list[str]:
 
 def text(target: Target, shape: Shape, given: Arguments, absent: Sequence[str]) -> str:
     """The whole driver."""
-    rest = body(target, shape, given)
+    lines = body(target, shape, given)
+    shown = [name for name in ("result", "subject", "given") if f"\n{name} = " in lines]
+    rest = lines + "print(result)\n" + "".join(f"show({name!r}, {name})\n" for name in shown)
     helpers = "".join(f"\n\n{_source(file)}\n" for file in _needed(rest))
-    return f"{head(target, absent)}{helpers}\n{rest}print(result)\n"
+    return f"{head(target, absent)}{helpers}\n{rest}"
 
 
 def _paths(target: Target) -> str:

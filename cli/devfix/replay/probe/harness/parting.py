@@ -123,7 +123,7 @@ class Lines:
         self.script_names = known - set(part.names)
         uses = {**uses_of(self.node), **self._uses_of_parameters()}
         rank, forms = usual_rank(part.tree), wanted(self.node, part.names)
-        host = {*target.host, *target.local_host}
+        host = {*target.host, *target.local_host, *target.made_on_host}
 
         def about(name: str) -> About:
             parameter = _parameter(name, name in missing)

@@ -16,6 +16,7 @@ from torch import nn
 
 from .alone import Alone, Left, complete, definition, inner_blocks, leaves
 from .checkpoints import find_checkpoints
+from .shown import show
 
 
 class NotLedError(Exception):
@@ -167,8 +168,4 @@ class Part:
             self.names["returned"] = left.args[0] if left.args else None
         read = [one for part in self.statements for one in ast.walk(part)]
         for name in sorted({"returned", *(one.id for one in read if isinstance(one, ast.Name))}):
-            value = self.names.get(name)
-            if isinstance(value, torch.Tensor):
-                print(name, value.detach().cpu())
-            elif isinstance(value, (int, float, str)):
-                print(name, value)
+            show(name, self.names.get(name))

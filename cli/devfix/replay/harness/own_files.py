@@ -1,0 +1,72 @@
+"""Whether a program may itself have saved what it loads at a line: what it saved on this machine, it can load here."""
+
+import ast
+import re
+from collections.abc import Iterator, Set
+
+from devfix.replay.harness.targets import functions
+
+_SAVES = re.compile(
+    r"(?:torch|self|\w*model|\w*net)\.save|(?:[\w.]*\.)?save_?\w*(?:model|check_?point|ckpt|state|weights|net|pretrained|param)\w*"
+)
+"""How what saves tensors is called, where this file does not define it."""
+
+
+def may_have_saved(tree: ast.Module, name: str, line: int) -> bool:
+    """Whether a file may save something before it comes to a line of its function `name`, or without one of its own.
+
+    Each function saves that calls what does.
+    """
+    return _saves_first(tree, name, line, _saving(tree), set())
+
+
+def _saves_first(tree: ast.Module, name: str, line: int, saving: Set[str], seen: set[str]) -> bool:
+    scopes: dict[str, ast.AST] = {"": tree, **dict(functions(tree))}
+    scope = scopes.get(name)
+    if scope is None or name in seen:
+        return False
+    seen.add(name)
+    last = max((one.end_lineno or 0 for one in _own(scope) if _is_loop_around(one, line)), default=line - 1)
+    if any(_called(one) in saving and one.lineno <= last and one.lineno != line for one in _calls(scope)):
+        return True
+    called = name.rpartition(".")[2]
+    return bool(name) and any(
+        _saves_first(tree, other, call.lineno, saving, seen)
+        for other, inner in scopes.items()
+        for call in _calls(inner)
+        if _called(call) == called
+    )
+
+
+def _saving(tree: ast.Module) -> Set[str]:
+    """The names of what saves something."""
+    calls = {name.rpartition(".")[2]: {_called(one) for one in _calls(node)} for name, node in functions(tree)}
+    every = (one for one in ast.walk(tree) if isinstance(one, ast.Call))
+    found = {_called(one) for one in every if _SAVES.fullmatch(ast.unparse(one.func))}
+    size = -1
+    while len(found) > size:
+        size = len(found)
+        found |= {name for name, called in calls.items() if not called.isdisjoint(found)}
+    return found
+
+
+def _is_loop_around(node: ast.AST, line: int) -> bool:
+    return isinstance(node, ast.For | ast.While) and node.lineno <= line <= (node.end_lineno or 0)
+
+
+def _calls(scope: ast.AST) -> Iterator[ast.Call]:
+    return (one for one in _own(scope) if isinstance(one, ast.Call))
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """What a scope runs itself, and not what is in the functions and classes that it defines."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)

@@ -1,0 +1,53 @@
+"""What a driver holds to print what a run has computed, so that two runs can be compared. Its own text goes into it."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import torch
+from torch import nn
+
+DEEPEST = 4
+MOST = 200
+"""So many lines are printed of one value."""
+OPAQUE = frozenset(getattr(sys, "stdlib_module_names", ())) - {"argparse", "collections", "types"}
+"""Loggers, files and the like hold nothing that a program computes."""
+
+
+def show(name: str, value: Any) -> None:
+    """Print the tensors, numbers and words in a value, wherever they are; of modules the sum of each parameter."""
+    waiting, lines, seen = [(name, value, 0)], 0, set()
+    while waiting and lines < MOST:
+        name, value, depth = waiting.pop(0)
+        if isinstance(value, torch.Tensor):
+            value, is_plain = value.detach().cpu(), True
+        else:
+            is_plain = isinstance(value, (int, float, complex)) or type(value).__module__ == "numpy"
+            is_plain = is_plain or (isinstance(value, str) and "/" not in value)  # no paths, which differ
+        if is_plain:
+            print(name, value)
+            lines += 1
+        elif depth < DEEPEST and id(value) not in seen:
+            seen.add(id(value))
+            waiting += [(f"{name}.{key}", part, depth + 1) for key, part in parts_of(value)]
+
+
+def parts_of(value: Any) -> list[tuple[Any, Any]]:
+    """What a container, a module or another object holds, each with its name."""
+    if isinstance(value, dict):
+        return [(key if isinstance(key, (str, int)) else index, value[key]) for index, key in enumerate(value)]
+    if isinstance(value, (list, tuple)):
+        return list(enumerate(value))
+    kind = type(value)
+    is_opaque = kind.__module__.partition(".")[0] in OPAQUE or kind.__name__ == "StandIn"
+    if is_opaque or isinstance(value, (type, types.FunctionType, types.ModuleType)):
+        return []
+    own = getattr(value, "__dict__", None)
+    found = list(own.items()) if isinstance(own, dict) else []
+    if isinstance(value, nn.Module):
+        state = [*value.named_parameters(), *value.named_buffers()]
+        found = [(key, part) for key, part in found if key not in vars(nn.Module())]
+        found += [(key, float(part.detach().double().sum())) for key, part in state if not part.is_complex()]
+    return found

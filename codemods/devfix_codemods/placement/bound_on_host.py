@@ -1,0 +1,82 @@
+"""Names that are bound to what is surely made on the host, as far as the file and those that it imports show."""
+
+import ast
+from collections.abc import Iterator
+
+from devfix_codemods.catalogue import canonical, effect, method_effect
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.graph import MADE, Turn
+from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.summaries import qualified
+
+MOST_STEPS = 60
+_COPIES = frozenset({Turn.SAME, Turn.DOWN})
+
+
+def bound_on_host(analysis: Analysis, function: str, line: int) -> frozenset[str]:
+    """The names that a function, or without one the file, last binds before a line to what is made on the host.
+
+    `function` is a qualified name, `Trainer.fit`.
+    """
+    latest: dict[str, tuple[int, Node]] = {}
+    for scope in _scopes(analysis, function):
+        for name, node in _bindings(scope):
+            at = node.statement.lineno if node.statement is not None else 0
+            if at < line and at >= latest.get(name, (0, node))[0]:
+                latest[name] = (at, node)
+    return frozenset(name for name, (_, node) in latest.items() if _is_made_on_host(analysis, node))
+
+
+def _scopes(analysis: Analysis, function: str) -> list[Function]:
+    if not function:
+        return [analysis.module.top]
+    return [one for one in analysis.module.functions if qualified(one) == function]
+
+
+def _bindings(scope: Function) -> Iterator[tuple[str, Node]]:
+    """The names that assignments bind, with what they bind them to."""
+    for node in scope.nodes:
+        match node.statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if node.syntax is value:
+                yield name, node
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if node.syntax in values:
+                target = targets[values.index(node.syntax)] if len(targets) == len(values) else None
+                if isinstance(target, ast.Name):
+                    yield target.id, node
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value) if (
+                node.op is Op.ITEM and node.args[0].syntax is value and isinstance(node.extra, int)
+            ):
+                target = targets[node.extra] if node.extra < len(targets) else None
+                if isinstance(target, ast.Name):
+                    yield target.id, node
+
+
+def _is_made_on_host(analysis: Analysis, node: Node) -> bool:
+    """Whether all that says where a value is, or what it is made of, says that it was made on the host."""
+    graph, is_made = analysis.graph, False
+    pending, seen = [node], {node}
+    while pending:
+        one = pending.pop()
+        sources = [source for source in graph.sources.get(one, ()) if source.birth in MADE or not source.is_on_host]
+        if any(source.birth not in MADE or source.place.where is not Where.HOST for source in sources):
+            return False
+        is_made = is_made or bool(sources)
+        edges = () if sources else graph.edges.get(one, ())
+        turns = _COPIES | {Turn.MEET} if _is_known(one) else _COPIES
+        new = [edge.other for edge in edges if edge.turn in turns and edge.other.index < one.index]
+        pending += [other for other in dict.fromkeys(new) if other not in seen]
+        seen.update(new)
+        if len(seen) > MOST_STEPS:
+            return False
+    return is_made
+
+
+def _is_known(node: Node) -> bool:
+    """Whether a value is computed by an operation of torch, so that it is where its operands are."""
+    if node.op is not Op.CALL:
+        return True
+    callee = node.args[0]
+    found = names(callee)
+    return (effect(canonical(found[0])) if found else method_effect(str(callee.extra))) is not None

@@ -1,0 +1,50 @@
+"""Names that are bound to what is made on the host."""
+
+import ast
+from textwrap import dedent
+
+import pytest
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.bound_on_host import bound_on_host
+
+
+def names(body: str) -> set[str]:
+    text = f"import numpy as np\nimport torch\ndef f(n, device, x, net):\n{body}\n"
+    return set(bound_on_host(Analysis(ast.parse(text)), "f", 100))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    y = torch.zeros(n, device=device)",
+        "    y = torch.zeros(n).to(device)",
+        "    y = x + 1",
+        "    y = torch.zeros(n)\n    y = y.cuda()",
+        "    y = torch.zeros(n) if n else x",
+        "    y = read(n)",
+        "    y = np.zeros(3)",
+        "    y = net(torch.zeros(n, 3))",
+        "    y, z = read(n), x",
+    ],
+)
+def test_not_surely_on_the_host(body: str) -> None:
+    assert names(body) == set()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    y = torch.zeros(n)",
+        "    y = torch.from_numpy(np.zeros(3)).float()",
+        "    a = torch.zeros(n)[1:]\n    y = torch.stack([a, a])",
+        "    y, z = torch.zeros(n), read(n)",
+        "    y = torch.zeros(n) * 2 + torch.ones(n)",
+    ],
+)
+def test_made_on_the_host(body: str) -> None:
+    assert "y" in names(body)
+
+
+def test_what_is_bound_behind_the_line_does_not_count() -> None:
+    tree = ast.parse("import torch\nx = torch.zeros(3)\nprint(x)\nx = torch.zeros(3).cuda()\ny = torch.zeros(2)\n")
+    assert bound_on_host(Analysis(tree), "", 3) == {"x"}
