@@ -1,7 +1,6 @@
 """Names that are bound to what is made on the host."""
 
 import ast
-from textwrap import dedent
 
 import pytest
 from devfix_codemods.placement.analysis import Analysis

@@ -87,8 +87,8 @@ def _is_call_made(call: Node, depth: int) -> bool:
     callee = call.args[0]
     local = function_of(callee)
     if local is not None:
-        given = [value for value, _ in local.returns]
-        return bool(given) and _leaves_place(local) and all(_is_made(one, depth) for one in given)
+        returned = [value for value, _ in local.returns]
+        return bool(returned) and _leaves_place(local) and all(_is_made(one, depth) for one in returned)
     if has_device(call) or _is_placed_by_context(call):
         return False
     found = names(callee)

@@ -26,7 +26,9 @@ def _saves_first(tree: ast.Module, name: str, line: int, saving: Set[str], seen:
     if scope is None or name in seen:
         return False
     seen.add(name)
-    last = max((one.end_lineno or 0 for one in _own(scope) if _is_loop_around(one, line)), default=line - 1)
+    loops = (one for one in _own(scope) if isinstance(one, ast.For | ast.While))
+    ends = (one.end_lineno or 0 for one in loops if one.lineno <= line <= (one.end_lineno or 0))
+    last = max(ends, default=line - 1)
     if any(_called(one) in saving and one.lineno <= last and one.lineno != line for one in _calls(scope)):
         return True
     called = name.rpartition(".")[2]
@@ -48,10 +50,6 @@ def _saving(tree: ast.Module) -> Set[str]:
         size = len(found)
         found |= {name for name, called in calls.items() if not called.isdisjoint(found)}
     return found
-
-
-def _is_loop_around(node: ast.AST, line: int) -> bool:
-    return isinstance(node, ast.For | ast.While) and node.lineno <= line <= (node.end_lineno or 0)
 
 
 def _calls(scope: ast.AST) -> Iterator[ast.Call]:
