@@ -1,5 +1,6 @@
 """Tensors that a function of another file makes: they are on the host, as if it were written here."""
 
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
@@ -12,7 +13,6 @@ from devfix_codemods.source import Source
 from .conftest import InMemory
 
 ALL = Options(frozenset(one.code for one in all_rules() if not one.code.startswith("DVF5")), unsafe=True)
-SAFE = Options(frozenset(one.code for one in all_rules()))
 MAIN = """
     import torch
     from torch import nn
@@ -36,13 +36,25 @@ def project(main: str, made: str) -> Project:
     return Project(InMemory({"/p/main.py": main, "/p/made.py": made}))
 
 
+def made(parameters: str, body: str) -> str:
+    return dedent(HEAD) + f"def make({parameters}):\n    {body}\n"
+
+
 def added(main: str, body: str, parameters: str = "n") -> list[str]:
     """The lines that fixes bring into the file that calls `make`."""
     main = dedent(main)
-    made = dedent(HEAD) + f"def make({parameters}):\n    {body}\n"
-    outcome = rewrite(Source("/p/main.py", main.encode()), ALL, project=project(main, made))
+    outcome = rewrite(Source("/p/main.py", main.encode()), ALL, project=project(main, made(parameters, body)))
     after = outcome.data.decode().splitlines() if isinstance(outcome, Changed) else main.splitlines()
     return [one.strip() for one in after if one not in main.splitlines()]
+
+
+def found(main: str, body: str) -> list[str]:
+    """The findings in the file that calls `make`, suggestions included."""
+    main = dedent(main)
+    options = replace(ALL, suggestions=True)
+    outcome = check(Source("/p/main.py", main.encode()), options, project(main, made("n", body)))
+    assert isinstance(outcome, Checked)
+    return [one.message for one in outcome.findings]
 
 
 STAYS = {
@@ -76,6 +88,19 @@ def test_it_stays_where_this_file_sets_a_default_device() -> None:
     assert added(main.format(got="x", given="8"), "return torch.rand(n, 3)") == []
 
 
+def test_nothing_is_suggested_where_only_its_options_name_a_device() -> None:
+    main = """
+        import torch
+        from made import make
+        def train(args, loader):
+            device = args.device
+            rows, path = make(args)
+            for x in loader(rows - rows.mean(0)):
+                print(x.to(device))
+    """
+    assert found(main, "return torch.tensor(np.load(n.path)).float(), n.path") == []
+
+
 def test_another_part_stays() -> None:
     assert added(MAIN.format(got="x, y", given="8"), "return read(n), torch.rand(n, 3)") == []
 
@@ -84,6 +109,8 @@ MOVES = {
     "a factory": "return torch.rand(n, 3)",
     "an array": "return torch.from_numpy(np.zeros((n, 3))).float()",
     "a list": "return torch.tensor(chunks(range(n))).float()",
+    "a list that is filled": "rows = []\n    for _ in range(n): rows.append([1.0, 2.0])\n    return torch.tensor(rows)",
+    "turned round": "return torch.rand(3, n).T",
     "a display": "return torch.tensor([[1.0, 2.0, 3.0]])",
     "a stack": "rows = torch.rand(3), torch.rand(3)\n    return torch.stack([rows[0], rows[1]], dim=0)",
     "computed": "x = torch.rand(n, 3)\n    return 2 * x - 1",
@@ -102,15 +129,10 @@ def test_a_part_goes_where_it_is_used() -> None:
 
 
 def test_what_meets_it_on_the_host_is_no_bug() -> None:
-    main = dedent(
-        """
+    main = """
         import torch
         from made import make
         def both(n):
             return torch.cat([make(n), torch.zeros(1, 3)])
-        """
-    )
-    made = dedent(HEAD) + "def make(n):\n    return torch.tensor(chunks(range(n))).float()\n"
-    outcome = check(Source("/p/main.py", main.encode()), SAFE, project(main, made))
-    assert isinstance(outcome, Checked)
-    assert outcome.findings == ()
+    """
+    assert found(main, "return torch.tensor(chunks(range(n))).float()") == []

@@ -83,6 +83,8 @@ class Births:
         """Of an argument and a device that a function of another file gets, where that wants one on the other."""
         self.copied: set[Node] = set()
         """Copies that stay where they are when what they were taken of is moved."""
+        self.made_elsewhere: set[Node] = set()
+        """Calls of functions of other files that make what they give, or a part of it, on the host."""
         self.attached: dict[Node, Attachment] = {}
         """Modules that were put into one which was moved before."""
         self.unregistered: dict[Node, Holder] = {}

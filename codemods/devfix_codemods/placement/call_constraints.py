@@ -191,7 +191,7 @@ class Calls:
         if (same := self._births.same_module(node)) is not None and not self._births.has_device(node):
             self._graph.same(same, node, "call", node.guard)
             return
-        if self._kinds.of(node) in PLACELESS or self._births.is_moving_call(node) or self._births.is_encoding(node):
+        if self._is_placed_already(node):
             return
         given = self._births.unmoved_arguments(node)
         if self._kinds.is_module(node) and not self._kinds.is_module(callee):  # it is made of options, and of modules
@@ -225,6 +225,12 @@ class Calls:
             elif link == "unknown-call" and self._gets_module_and_tensor(given):
                 link = "called-together"
         self._meet(node, given, link, scalars=False)
+
+    def _is_placed_already(self, node: Node) -> bool:
+        """Whether what a call gives has no place, or is known to be where it is."""
+        births = self._births
+        is_told = births.is_moving_call(node) or births.is_encoding(node) or node in births.made_elsewhere
+        return is_told or self._kinds.of(node) in PLACELESS
 
     def _may_be_module(self, callee: Node) -> bool:
         """Whether what is called on the way to `backward` may have parameters; a class, `Variable(x)`, has none."""

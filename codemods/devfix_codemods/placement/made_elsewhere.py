@@ -17,6 +17,7 @@ from devfix_codemods.placement.unpacked import returned_at
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
+_VIEWS = frozenset({"T", "mT", "data"})
 DEEPEST = 20
 """So many values a tensor that is given may be computed through."""
 
@@ -34,6 +35,7 @@ def made_elsewhere(births: "Births") -> None:
         for value, given in _results(births, call, called):
             if not births.graph.sources.get(value) and given and all(_is_made(one) for one in given):
                 births.graph.add(Source(value, HOST, Birth.ARRAY, ("made-elsewhere",)))
+                births.made_elsewhere.add(call)
 
 
 def _results(births: "Births", call: Node, called: Function) -> Iterator[tuple[Node, list[Node]]]:
@@ -71,6 +73,8 @@ def _is_made(node: Node, depth: int = 0) -> bool:
         case Op.OPERATION:
             made = [one for one in node.args if one.op is not Op.CONST]
             return bool(made) and all(_is_made(one, depth + 1) for one in made)
+        case Op.ATTR:
+            return node.extra in _VIEWS and _is_made(node.args[0], depth + 1)
         case Op.CALL:
             return _is_call_made(node, depth + 1)
     return False
@@ -117,16 +121,22 @@ def _is_element_made(node: Node, depth: int) -> bool:
     return _is_made(node.args[0] if node.op is Op.ITEM and node.args[0].op is not Op.SEQUENCE else node, depth)
 
 
-def _is_plain_row(node: Node) -> bool:
+def _is_plain_row(node: Node, depth: int = 0) -> bool:
     """Whether a value is a display, an array, or what a function gives for a list: no tensor, and not one number."""
-    if node.op in {Op.SEQUENCE, Op.COMPREHENSION}:
-        return not any(_is_made(one) for one in node.args)
-    called = names(node.args[0])[0:1] if node.op is Op.CALL else ()
-    if any(one.startswith("numpy.") for one in called):
-        return called[0] not in libraries.REDUCTIONS
-    local = function_of(node.args[0]) if node.op is Op.CALL else None
-    returned = [value for value, _ in local.returns] if local is not None else []
-    return bool(returned) and all(one.op in {Op.SEQUENCE, Op.COMPREHENSION} for one in returned)
+    match node.op:
+        case Op.SEQUENCE | Op.COMPREHENSION:
+            return not any(_is_made(one) for one in node.args)
+        case Op.AFTER:  # a list that is filled
+            return _is_plain_row(node.args[0], depth + 1)
+        case Op.PHI if depth < DEEPEST:
+            return all(_is_plain_row(one, depth + 1) for one in node.args if one is not node)
+        case Op.CALL if depth < DEEPEST:
+            called = names(node.args[0])[:1]
+            local = function_of(node.args[0])
+            returned = [value for value, _ in local.returns] if local is not None else []
+            is_of_numpy = any(one.startswith("numpy.") and one not in libraries.REDUCTIONS for one in called)
+            return is_of_numpy or (bool(returned) and all(_is_plain_row(one, depth + 1) for one in returned))
+    return False
 
 
 def _is_placed_by_context(call: Node) -> bool:
