@@ -266,6 +266,7 @@ def test_each_project_of_a_repository_is_judged_by_its_own_tests(tmp_path: Path)
     assert [(fix.path, fix.verdict) for fix in outcome.fixes] == [("packages/one/lib.py", "confirmed")]
 
 
+@pytest.mark.slow
 @sandbox
 @torch
 def test_what_breaks_a_check_is_dropped_and_the_rest_kept(tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ def test_without_pytest_there_is_one_line(devfix: Devfix, project: Path, monkeyp
     assert ran.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_what_the_tests_reveal(devfix: Devfix, project: Path) -> None:
     before = (project / "lib.py").read_text()
     ran = devfix("replay", "--tests", "--output-format", "json", "--", "-k", "model or steps")
@@ -108,12 +109,14 @@ def test_what_the_tests_reveal(devfix: Devfix, project: Path) -> None:
     assert (project / "lib.py").read_text() == before
 
 
+@pytest.mark.slow
 def test_fixes_are_judged_by_them(devfix: Devfix, project: Path) -> None:
     ran = devfix("rewrite", "--replay-tests", "lib.py")
     assert BUFFER in (project / "lib.py").read_text()
     assert "replay lib.py on simulated: confirmed\n        tests/test_lib.py::test_model passes now" in ran.out
 
 
+@pytest.mark.slow
 def test_they_are_run_in_their_project_wherever_one_stands(
     devfix: Devfix, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -157,6 +157,7 @@ def reset(x):
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", STATES.values(), ids=STATES)
 @pytest.mark.parametrize(("value", "is_harmless"), [("3.0", False), ("(1.0 + 1.0)", True)])
 def test_what_a_call_leaves_behind_is_compared(drive: Drive, text: str, value: str, is_harmless: bool) -> None:
@@ -230,6 +231,7 @@ class Net(nn.Module):
     assert "at pack/ops.py:12 is gone" in result.verdict.reason
 
 
+@pytest.mark.slow
 def test_what_the_arguments_cannot_do_after_the_bug_is_not_the_patch(drive: Drive) -> None:
     text = POSITIONS.replace("return x + scale", "y = x + scale") + "    return open('/nowhere/at/all'), y\n"
     result = drive(text, *ON_X)
@@ -299,6 +301,7 @@ def restored(net: torch.nn.Module, path):
     assert "without an accelerator RuntimeError at pack/ops.py:6 is gone" in result.verdict.reason
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_does_not_fit_shows_the_bug_all_the_same(drive: Drive) -> None:
     text = "import torch\n\n\ndef restore(path):\n    torch.nn.Linear(2, 2).load_state_dict(torch.load(path))\n"
     result = drive(text, "torch.load(path)", 'torch.load(path, map_location="cpu")')
@@ -396,6 +399,7 @@ def test_a_private_method_is_called_by_its_name_outside_of_the_class(drive: Driv
     assert "._Maker__made(" in (result.harness.text or "")
 
 
+@pytest.mark.slow
 def test_what_another_base_lacks_is_missing(drive: Drive) -> None:
     text = """
 import torch
@@ -462,6 +466,7 @@ def test_a_module_of_the_project_that_is_missing_gets_no_stand_in(drive: Drive) 
     assert not result.harness.absent
 
 
+@pytest.mark.slow
 def test_arguments_that_are_not_found_stop_at_the_call(drive: Drive) -> None:
     guard = "    if x.shape != (3, 5, 7, 11, 13, 17):\n        raise ValueError\n"
     text = POSITIONS.replace("    b, n, c", f"{guard}    b, n, c")
@@ -469,6 +474,7 @@ def test_arguments_that_are_not_found_stop_at_the_call(drive: Drive) -> None:
     assert step(result) == "call"
 
 
+@pytest.mark.slow
 def test_lines_that_nothing_leads_to_are_not_judged(drive: Drive) -> None:
     text = "def never(x):\n    if x.dtype.is_complex:\n        return x + 1\n    return x\n"
     result = drive(text, "x + 1", "1 + x")
@@ -480,6 +486,7 @@ def test_statements_outside_of_functions_are_not_driven(drive: Drive) -> None:
     assert step(result) == "target"
 
 
+@pytest.mark.slow
 def test_an_object_that_cannot_be_made_stops_there(drive: Drive) -> None:
     text = """
 import torch
@@ -508,6 +515,7 @@ SAME = "\n\ndef same(x):\n    return x.new_ones(x.shape) + x\n"
 BROKEN = ("x.new_ones(x.shape)", "x.new_ones(x.shape, device=device)")
 
 
+@pytest.mark.slow
 def test_a_fix_that_breaks_is_withdrawn_and_the_others_are_judged(tree: Path, simulation: Simulated) -> None:
     result = drive_fixes(tree, simulation, POSITIONS + SAME, ON_X, BROKEN)
     assert result.verdict.kind is Kind.REFUTED
@@ -521,6 +529,7 @@ def test_a_fix_that_breaks_is_withdrawn_and_the_others_are_judged(tree: Path, si
     assert result.after.passed
 
 
+@pytest.mark.slow
 def test_each_fix_of_lines_that_follow_each_other_has_its_own_verdict(tree: Path, simulation: Simulated) -> None:
     text = f"{POSITIONS}    unused = torch.zeros(1)\n".replace("where = torch.arange(n)\n    ", "").replace(
         "where.view", "torch.arange(n).view"
@@ -531,6 +540,7 @@ def test_each_fix_of_lines_that_follow_each_other_has_its_own_verdict(tree: Path
     assert {fix.finding.span.line: fix.kind for fix in result.fixes} == {7: Kind.CONFIRMED, 8: Kind.NOT_REACHED}
 
 
+@pytest.mark.slow
 def test_where_drivers_refute_all_fixes_the_file_stays_as_it_was(tree: Path, simulation: Simulated) -> None:
     result = drive_fixes(tree, simulation, POSITIONS + SAME, (ON_X[0], "torch.arange(n, device=device)"), BROKEN)
     assert result.verdict.kind is Kind.REFUTED
@@ -539,6 +549,7 @@ def test_where_drivers_refute_all_fixes_the_file_stays_as_it_was(tree: Path, sim
     assert result.holds == (POSITIONS + SAME).encode()
 
 
+@pytest.mark.slow
 def test_what_breaks_one_file_is_not_there_for_the_next(tree: Path, simulation: Simulated) -> None:
     first = fixed(tree / "first.py", "import torch" + SAME, BROKEN)
     second = fixed(tree / "second.py", f"from first import same\n{POSITIONS}", ON_X)
@@ -589,6 +600,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("early", "late", "refuted"), [("", "device = 'cpu'", True), ("device = 'cpu'", "", False), ("", "", True)]
 )
@@ -601,6 +613,7 @@ def test_a_name_that_a_patch_alone_reads_is_there_where_the_script_binds_it_befo
     assert ("name 'device' is not defined" in result.verdict.reason) is refuted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("device", "confirmed"), [("model.device", False), ("data.device", True)])
 def test_a_module_has_no_attribute_that_a_patch_alone_reads(drive: Drive, device: str, confirmed: bool) -> None:
     text = """
@@ -616,6 +629,7 @@ def scores(model, data):
     assert (result.verdict.kind is Kind.CONFIRMED) is confirmed, result.verdict.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("device", "confirmed"), [("model.device", False), ("x.device", True)])
 def test_lines_alone_are_given_the_module_that_the_function_takes(drive: Drive, device: str, confirmed: bool) -> None:
     text = """
@@ -633,6 +647,7 @@ def scores(model, x):
     assert (result.verdict.kind is Kind.CONFIRMED) is confirmed, result.verdict.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("moved", "confirmed"), [(".cuda()", False), ("", True), (".cuda() if on else None", True)])
 def test_code_that_needs_an_accelerator_before_shows_nothing_without_one(
     drive: Drive, moved: str, confirmed: bool
@@ -652,6 +667,7 @@ def restored(path, on=False):
     assert (result.verdict.kind is Kind.CONFIRMED) is confirmed, result.verdict.reason
 
 
+@pytest.mark.slow
 def test_lines_that_only_name_a_device_show_nothing(tree: Path, simulation: Simulated) -> None:
     text = 'import torch\nrows = open("/absent/rows").read()\ndevice = "cuda"\nprint(rows)\n'
     fix = ('"cuda"', '"cuda" if torch.cuda.is_available() else "cpu"')
@@ -661,6 +677,7 @@ def test_lines_that_only_name_a_device_show_nothing(tree: Path, simulation: Simu
     assert drive_fixes(tree, simulation, computed, ("add(1)", "add( 1)")).verdict.kind is Kind.HARMLESS
 
 
+@pytest.mark.slow
 def test_arguments_that_the_patch_cannot_take_do_not_refute(drive: Drive) -> None:
     text = "import torch\n\n\ndef same(x):\n    return x.new_ones(x.shape) + x\n"
     result = drive(text, "x.new_ones(x.shape)", "x.new_ones(x.shape, device=x.no_such_attribute)")
@@ -717,6 +734,7 @@ def drive_cells(tree: Path, simulation: Simulated, old: str, new: str, *cells: s
 READ = "import torch\nimages = open('/absent/images').read()"
 
 
+@pytest.mark.slow
 def test_a_function_of_a_notebook_is_driven(tree: Path, simulation: Simulated) -> None:
     (tree / "train_cells.py").write_text("raise ValueError('a file of the user')\n")
     result = drive_cells(tree, simulation, *ON_X, READ, POSITIONS.strip(), "print(positions(images))")
@@ -727,6 +745,7 @@ def test_a_function_of_a_notebook_is_driven(tree: Path, simulation: Simulated) -
     assert sorted(path.name for path in tree.iterdir()) == ["pyproject.toml", "train.ipynb", "train_cells.py"]
 
 
+@pytest.mark.slow
 def test_lines_of_a_notebook_are_run_alone(tree: Path, simulation: Simulated) -> None:
     lines = "rows = images.to('cuda')\nprint(rows.sum() + torch.arange(4).view(4, 1))"
     fixed = ("arange(4)", "arange(4, device=rows.device)")
@@ -737,6 +756,7 @@ def test_lines_of_a_notebook_are_run_alone(tree: Path, simulation: Simulated) ->
     assert result.harness.function == "train.ipynb"
 
 
+@pytest.mark.slow
 def test_a_function_of_a_notebook_that_a_patch_breaks_is_refuted(tree: Path, simulation: Simulated) -> None:
     result = drive_cells(tree, simulation, *BROKEN, READ, SAME.strip(), "same(images)")
     assert result.verdict.kind is Kind.REFUTED
@@ -744,6 +764,7 @@ def test_a_function_of_a_notebook_that_a_patch_breaks_is_refuted(tree: Path, sim
     assert result.holds == result.path.read_bytes()
 
 
+@pytest.mark.slow
 def test_where_a_notebook_cannot_be_driven_is_told_by_its_cell(tree: Path, simulation: Simulated) -> None:
     function = "def scaled(x):\n    width = unknown\n    y = torch.ones(width)\n    return x"
     result = drive_cells(tree, simulation, "ones(width)", "ones(width, device=x.device)", READ, function)
@@ -751,6 +772,7 @@ def test_where_a_notebook_cannot_be_driven_is_told_by_its_cell(tree: Path, simul
     assert "FileNotFoundError at train.ipynb:cell 1:2: " in result.verdict.reason
 
 
+@pytest.mark.slow
 def test_a_notebook_that_cannot_be_read_is_not_driven(tree: Path, simulation: Simulated) -> None:
     result = drive_cells(tree, simulation, "x = 1", "x = 2", "x = 1\nfor\n")
     assert result.verdict.kind is Kind.INCONCLUSIVE

@@ -59,6 +59,7 @@ def main():
     assert "without an accelerator" in result.verdict.reason
 
 
+@pytest.mark.slow
 def test_a_method_is_run_on_what_of_its_object_can_be_made(drive: Drive) -> None:
     text = """
 import torch
@@ -94,6 +95,7 @@ def positions(x):
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
+@pytest.mark.slow
 def test_the_head_of_an_inner_function_is_run(drive: Drive) -> None:
     text = """
 import torch
@@ -161,6 +163,7 @@ def main():
     assert result.verdict.kind is Kind.INCONCLUSIVE, result.verdict.reason
 
 
+@pytest.mark.slow
 def test_a_name_that_nothing_binds_is_not_given(drive: Drive) -> None:
     text = """
 import torch
@@ -218,6 +221,7 @@ rows = open("/nowhere/at/all").read()
     assert "without an accelerator RuntimeError at pack/ops.py:7 is gone" in result.verdict.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "confirmed"),
     [
@@ -268,6 +272,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("calls", "kind"),
     [("train(), test()", Kind.INCONCLUSIVE), ("test(), train()", Kind.CONFIRMED), ("test()", Kind.CONFIRMED)],

@@ -165,6 +165,7 @@ print(numpy.random.rand(), f"{loss.item():.4f}")
 """
 
 
+@pytest.mark.slow
 def test_a_missing_device_type_is_confirmed_on_a_cpu_and_losses_are_recorded(replay: Replay) -> None:
     result = replay(TRAINING, TRAINING.replace("enabled", "'cpu', enabled"))
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict
@@ -175,6 +176,7 @@ def test_a_missing_device_type_is_confirmed_on_a_cpu_and_losses_are_recorded(rep
     assert len(result.after.losses) == 3
 
 
+@pytest.mark.slow
 def test_losses_are_compared(replay: Replay) -> None:
     works = TRAINING.replace("enabled", "'cpu', enabled")
     alike = replay(works, works.replace("enabled=False", "enabled = False"))

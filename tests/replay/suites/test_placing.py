@@ -1,5 +1,7 @@
 """Where the values of a suite live, which tests end as on the CPU for it, and which reveal a bug of the library."""
 
+import pytest
+
 from .conftest import Suite, comparison
 
 LIBRARY = '''
@@ -386,6 +388,7 @@ LINES = {
 }
 
 
+@pytest.mark.slow
 def test_each_test_has_its_sort_and_each_bug_its_line(suite: Suite) -> None:
     found = comparison(suite(FILES))
     sorts: dict[str, set[str]] = {}
