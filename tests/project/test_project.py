@@ -267,7 +267,6 @@ def test_a_module_imported_from_its_package() -> None:
     assert found({"pkg/__init__.py": "", "pkg/train.py": train, "pkg/models.py": NET}, "pkg/train.py") == ["DVF202:11"]
 
 
-@pytest.mark.xfail(strict=True, reason="what a function of another file gives back is not told part by part yet")
 def test_a_helper_that_forgets_one() -> None:
     moves = "x, y = prepare(x, y, device)"
     texts = {

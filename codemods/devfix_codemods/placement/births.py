@@ -32,7 +32,6 @@ from devfix_codemods.placement.late_parts import Attachment, attached
 from devfix_codemods.placement.loaders import Loaders
 from devfix_codemods.placement.looked_up import is_looked_up
 from devfix_codemods.placement.loss_sums import loss_sums
-from devfix_codemods.placement.made_elsewhere import made_elsewhere
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import says_host, sounds_like_class
@@ -47,6 +46,7 @@ from devfix_codemods.placement.partial_moves import PartialMoves
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
 from devfix_codemods.placement.readers import Readers
 from devfix_codemods.placement.replacements import replacements
+from devfix_codemods.placement.results_elsewhere import results_elsewhere
 from devfix_codemods.placement.roots import Roots
 from devfix_codemods.placement.saved_files import loaded_again
 from devfix_codemods.placement.shape_arguments import ShapeArguments
@@ -83,8 +83,10 @@ class Births:
         """Of an argument and a device that a function of another file gets, where that wants one on the other."""
         self.copied: set[Node] = set()
         """Copies that stay where they are when what they were taken of is moved."""
-        self.made_elsewhere: set[Node] = set()
-        """Calls of functions of other files that make what they give, or a part of it, on the host."""
+        self.read_elsewhere: set[Node] = set()
+        """Calls of functions of other files of which each part that is unpacked is known to be made, moved or kept."""
+        self.told_elsewhere: set[Node] = set()
+        """Those that make what they give, or a part of it, on the host, and the parts of which that is known."""
         self.attached: dict[Node, Attachment] = {}
         """Modules that were put into one which was moved before."""
         self.unregistered: dict[Node, Holder] = {}
@@ -98,7 +100,7 @@ class Births:
         self._roots = Roots(module, kinds)
         self.expecting = DeviceReads(module, kinds, self._roots)
         self._targets = Targets(kinds, undone)
-        self._moves = Moves(kinds, graph, calls, self._targets, self._roots, imported)
+        self._moves = Moves(kinds, graph, calls, self._targets, self._roots, imported, self.read_elsewhere)
         handed = handed_over(module, kinds)
         self._modules = Modules(module, kinds, graph, self.defaults, self._moves, self._roots, self.owned, handed)
         self._operands = Operands(kinds, self._moves)
@@ -153,6 +155,7 @@ class Births:
 
     def of_this_file(self) -> None:
         """Add what the file itself says."""
+        results_elsewhere(self)
         for function in self.module.functions:
             for node in list(function.nodes):
                 if node.op is Op.CALL:
@@ -186,7 +189,6 @@ class Births:
         replacements(self)
         loss_sums(self)
         loaded_again(self)
-        made_elsewhere(self)
         results_of_opaque_calls(self)
         PartialMoves(self).all()
 

@@ -229,7 +229,7 @@ class Calls:
     def _is_placed_already(self, node: Node) -> bool:
         """Whether what a call gives has no place, or is known to be where it is."""
         births = self._births
-        is_told = births.is_moving_call(node) or births.is_encoding(node) or node in births.made_elsewhere
+        is_told = births.is_moving_call(node) or births.is_encoding(node) or node in births.told_elsewhere
         return is_told or self._kinds.of(node) in PLACELESS
 
     def _may_be_module(self, callee: Node) -> bool:

@@ -44,7 +44,7 @@ def place_given(kinds: Kinds, call: Node) -> Place | None:
     called = kinds.imported.definition(call.args[0])
     if not isinstance(called, Function) or called.module is call.function.module or called.yields:
         return None
-    places = [_place_of_move(kinds, call, called, one) for value, _ in called.returns for one in _choices(value)]
+    places = [place_of_move(kinds, call, called, one) for value, _ in called.returns for one in _choices(value)]
     return places[0] if places and all(one == places[0] for one in places) else None
 
 
@@ -71,7 +71,8 @@ def _moving(called: Function) -> Iterator[bool]:
             yield method_effect(str(one.args[0].extra)) in MOVES
 
 
-def _place_of_move(kinds: Kinds, call: Node, called: Function, value: Node) -> Place | None:
+def place_of_move(kinds: Kinds, call: Node, called: Function, value: Node) -> Place | None:
+    """Where a move in a function of another file takes what it moves, in terms of a call of that function."""
     moved = moving_call(value)
     callee = moved.args[0] if moved.op is Op.CALL else None
     if callee is None or callee.op is not Op.ATTR:

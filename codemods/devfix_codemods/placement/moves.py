@@ -2,6 +2,7 @@
 device."""
 
 from collections import defaultdict
+from collections.abc import Set
 
 from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Function, Guard, Node, Op
@@ -30,6 +31,7 @@ class Moves:
         targets: Targets,
         roots: Roots,
         imported: ImportedDefinitions,
+        read_elsewhere: Set[Node],
     ) -> None:
         self._kinds = kinds
         self._graph = graph
@@ -37,6 +39,7 @@ class Moves:
         self._targets = targets
         self._roots = roots
         self._imported = imported
+        self._read_elsewhere = read_elsewhere
         self.places: dict[Node, Place] = {}
         """Each call that moves, and where to."""
         self._called: dict[Node, Place] = {}
@@ -87,7 +90,7 @@ class Moves:
 
     def is_moving_call(self, node: Node) -> bool:
         """Whether what is called, and not read, is told a device: then it places what it gets, and what it gives."""
-        if node in self._calls:
+        if node in self._calls or node in self._read_elsewhere:
             return False
         if len(node.args) > 1 and (speaks_of_moving(node.args[0]) or imported_calls.moves(self._imported, node)):
             return True

@@ -1,4 +1,4 @@
-"""Tensors that a function of another file makes: they are on the host, as if it were written here."""
+"""What a function of another file gives, part by part: made there on the host, moved there, or what it was given."""
 
 from dataclasses import replace
 from textwrap import dedent
@@ -136,3 +136,46 @@ def test_what_meets_it_on_the_host_is_no_bug() -> None:
             return torch.cat([make(n), torch.zeros(1, 3)])
     """
     assert found(main, "return torch.tensor(chunks(range(n))).float()") == []
+
+
+LOOP = """
+    import torch
+    from torch import nn
+    from made import make
+    device = torch.device("cuda")
+    net = nn.Linear(3, 3).to(device)
+    for x, y in torch.utils.data.DataLoader(rows):
+        {before}
+        x, y = make(x, y, device)
+        loss = nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+"""
+TAKEN = {
+    "both": ("return x.to(device), y.to(device)", "pass"),
+    "both in place of their names": ("x, y = x.to(device), y.to(device)\n    return x, y", "pass"),
+    "one by what is not read": ("return x.to(device), send(y)", "pass"),
+    "one by a flag": ("if device: y = y.cuda()\n    return x.to(device), y", "pass"),
+    "neither, but before": ("return x.float(), y.long()", "x, y = x.to(device), y.to(device)"),
+    "one, and the other before": ("return x.to(device), y.long()", "y = y.to(device)"),
+    "one before, and the other by its own file": ("return x.float(), y.cuda()", "x = x.to(device)"),
+}
+
+
+@pytest.mark.parametrize(("body", "before"), TAKEN.values(), ids=TAKEN)
+def test_parts_that_are_taken_there_stay(body: str, before: str) -> None:
+    assert added(LOOP.format(before=before), body, "x, y, device") == []
+
+
+FORGOTTEN = {
+    "as it is": "return x.to(device), y",
+    "converted": "return x.to(device), y.view(-1).long()",
+    "computed": "return x.float().to(device), y - 1",
+    "moved to CUDA": "return x.cuda(), y",
+    "on either way": "if len(x): return x.to(device), y\n    return x.float().to(device), y.long()",
+}
+
+
+@pytest.mark.parametrize("body", FORGOTTEN.values(), ids=FORGOTTEN)
+def test_a_part_that_is_forgotten_is_moved(body: str) -> None:
+    (line,) = added(LOOP.format(before="pass"), body, "x, y, device")
+    assert line in {"y = y.to(device)", "y = y.to(device, non_blocking=True)"}

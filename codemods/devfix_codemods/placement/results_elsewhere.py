@@ -1,0 +1,197 @@
+"""What functions of other files give, part by part: made there on the host, moved there, or what they were given."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Effect, canonical, effect, libraries, method_effect
+from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.ir import Function, Module, Node, Op
+from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.calls import bound, function_of
+from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.imported_calls import place_of_move
+from devfix_codemods.placement.indices import slices
+from devfix_codemods.placement.places import HOST, Place, Where, sounds_like_device
+from devfix_codemods.placement.unpacked import returned_at
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.births import Births
+
+DEEPEST = 20
+"""So many values a tensor that is given may be computed through."""
+_VIEWS = frozenset({"T", "mT", "data"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """What a value is computed of alone: a parameter, a move, or without a node what was made on the host."""
+
+    node: Node | None
+
+
+_MADE = _Root(None)
+
+
+def results_elsewhere(births: "Births") -> None:
+    """Add what functions of other files give, and the parts of it that are unpacked, to the graph."""
+    if births.defaults.is_test:
+        return
+    for call in births.module.of(Op.CALL):
+        called = births.imported.definition(call.args[0]) if call not in births.calls else None
+        if isinstance(called, Function) and called.module is not births.module and not called.yields:
+            _add(births, call, called)
+
+
+def _add(births: "Births", call: Node, called: Function) -> None:
+    whole = _common(_root(value) for value, _ in called.returns)
+    parts = list(_parts(births, call, called))
+    roots = {part: root for part, root in parts if root is not None}
+    if whole is None and not roots:
+        return
+    leaves_place = _leaves_place(births, call, called)
+    given = {parameter: argument for argument, parameter in bound(call, called)}
+    if len(roots) == len(parts) and parts and _are_placed(births, call, called, roots):
+        births.read_elsewhere.add(call)  # then it does to what it gets what it does to its parts, and no more
+    for value, root in ((call, whole), *roots.items()):
+        is_kept = root is not None and root.node is not None and root.node.op is Op.PARAM
+        if root is _MADE and leaves_place:
+            births.graph.add(Source(value, HOST, Birth.ARRAY, ("made-elsewhere",)))
+        elif is_kept and call in births.read_elsewhere and (argument := given.get(root.node)) is not None:
+            births.graph.same(argument, value, "call", call.guard)
+        elif root is not None and root.node is not None and not is_kept and call in births.read_elsewhere:
+            place = place_of_move(births.kinds, call, called, root.node)
+            assert place is not None
+            births.graph.add(Source(value, place, Birth.MOVE, ("moved-by-call",)))
+        else:
+            continue
+        births.told_elsewhere.add(value)
+        births.told_elsewhere.add(call)
+
+
+def _parts(births: "Births", call: Node, called: Function) -> Iterator[tuple[Node, _Root | None]]:
+    for part in births.module.users.get(call, ()):
+        if (values := returned_at(part, called)) is not None:
+            yield part, _common(_root(value) for value, _ in values)
+
+
+def _are_placed(births: "Births", call: Node, called: Function, roots: dict[Node, _Root]) -> bool:
+    """Whether it is known where all moves of a function take their parts, and some part is not moved."""
+    moves = [root.node for root in roots.values() if root.node is not None and root.node.op is not Op.PARAM]
+    places = [place_of_move(births.kinds, call, called, move) for move in moves]
+    return all(map(_is_device, places)) and len(moves) < len(roots)
+
+
+def _is_device(place: Place | None) -> bool:
+    return place is not None and place.where is Where.DEVICE
+
+
+def _leaves_place(births: "Births", call: Node, called: Function) -> bool:
+    """Whether a function can only make things where its file does, and that on the host."""
+    words = (one for one in (*called.parameters, *call.extras) if isinstance(one, str))
+    is_told = births.is_told_place(call) or has_device(call) or any(map(sounds_like_device, words))
+    return not is_told and not _changes_default(called.module)
+
+
+def _changes_default(module: Module) -> bool:
+    found = (name(one.args[0]) or "" for one in module.of(Op.CALL))
+    return any(one.startswith("torch.set_default_") and one != "torch.set_default_dtype" for one in found)
+
+
+def _common(roots: Iterable[_Root | None]) -> _Root | None:
+    """The one root of all; None where there are several, or one is not known."""
+    found = set(roots)
+    return found.pop() if len(found) == 1 else None
+
+
+def _root(node: Node, depth: int = 0) -> _Root | None:
+    """What a tensor with dimensions is made of; None where that is more than one thing, or not known."""
+    if depth > DEEPEST:
+        return None
+    match node.op:
+        case Op.PARAM:
+            return None if str(node.extra).startswith("*") else _Root(node)
+        case Op.PHI:
+            return _common(_root(one, depth + 1) for one in node.args if one is not node)
+        case Op.ITEM:
+            return _root_of_item(node, depth + 1)
+        case Op.OPERATION:
+            return _common(_root(one, depth + 1) for one in node.args if one.op is not Op.CONST)
+        case Op.ATTR if node.extra in _VIEWS:
+            return _root(node.args[0], depth + 1)
+        case Op.CALL:
+            return _root_of_call(node, depth + 1)
+    return None
+
+
+def _root_of_item(node: Node, depth: int) -> _Root | None:
+    base = node.args[0]
+    if base.op is Op.SEQUENCE and isinstance(node.extra, int):
+        return _root(base.args[node.extra], depth) if -1 < node.extra < len(base.args) else None
+    return _root(base, depth) if any(map(slices, node.args[1:])) else None
+
+
+def _root_of_call(call: Node, depth: int) -> _Root | None:
+    callee = call.args[0]
+    local = function_of(callee)
+    if local is not None:
+        return _root_of_local(call, local, depth)
+    found = names(callee)
+    row = effect(canonical(found[0])) if found else method_effect(str(callee.extra)) if callee.op is Op.ATTR else None
+    if row in {Effect.MOVE, Effect.CUDA} and not found:
+        return _Root(call)
+    if has_device(call) or _is_placed_by_context(call):
+        return None
+    operand = (call.args[1] if len(call.args) > 1 else None) if found else callee.args[0] if callee.args else None
+    called = found[0].rpartition(".")[2] if found else callee.extra
+    match row:
+        case Effect.FACTORY if keyword(call, "generator") is None:
+            return _MADE
+        case Effect.HOST:
+            return _MADE
+        case Effect.CONVERSION if operand is not None and _is_plain_row(operand):
+            return _MADE
+        case Effect.SEQUENCE if operand is not None and operand.op in {Op.SEQUENCE, Op.COMPREHENSION}:
+            return _common(_root(_joined(one), depth) for one in operand.args)
+        case Effect.SAME if operand is not None and called not in rows.REDUCTIONS:
+            return _root(operand, depth)
+    return None
+
+
+def _root_of_local(call: Node, called: Function, depth: int) -> _Root | None:
+    """What another function of the same file gives, made of its own or of what it gets."""
+    root = _common(_root(value, depth) for value, _ in called.returns) if not called.yields else None
+    if root is None or root.node is None:
+        return root if not any(map(sounds_like_device, called.parameters)) else None
+    given = {parameter: argument for argument, parameter in bound(call, called)}
+    return _root(given[root.node], depth) if root.node in given else None
+
+
+def _joined(node: Node) -> Node:
+    """`x` for an element `x[0]` that is joined with others: it may be a number, but it is where `x` is."""
+    return node.args[0] if node.op is Op.ITEM and node.args[0].op is not Op.SEQUENCE else node
+
+
+def _is_plain_row(node: Node, depth: int = 0) -> bool:
+    """Whether a value is a display, an array, or what a function gives for a list: no tensor, and not one number."""
+    match node.op:
+        case Op.SEQUENCE | Op.COMPREHENSION:
+            return not any(_root(one) is _MADE for one in node.args)
+        case Op.AFTER:  # a list that is filled
+            return _is_plain_row(node.args[0], depth + 1)
+        case Op.PHI if depth < DEEPEST:
+            return all(_is_plain_row(one, depth + 1) for one in node.args if one is not node)
+        case Op.CALL if depth < DEEPEST:
+            called = names(node.args[0])[:1]
+            local = function_of(node.args[0])
+            returned = [value for value, _ in local.returns] if local is not None else []
+            is_of_numpy = any(one.startswith("numpy.") and one not in libraries.REDUCTIONS for one in called)
+            return is_of_numpy or (bool(returned) and all(_is_plain_row(one, depth + 1) for one in returned))
+    return False
+
+
+def _is_placed_by_context(call: Node) -> bool:
+    """`with torch.device("cuda"): …`"""
+    around = call.function.module.managed.get(call, ())
+    return any(one.op is not Op.CALL or sounds_like_device(name(one.args[0]) or "") for one in around)
