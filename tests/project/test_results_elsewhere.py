@@ -155,6 +155,10 @@ TAKEN = {
     "both in place of their names": ("x, y = x.to(device), y.to(device)\n    return x, y", "pass"),
     "one by what is not read": ("return x.to(device), send(y)", "pass"),
     "one by a flag": ("if device: y = y.cuda()\n    return x.to(device), y", "pass"),
+    "one in place, entry by entry": ("for k in y: y[k] = y[k].to(device)\n    return x.to(device), y", "pass"),
+    "one in place, by its attributes": ("y.rows = y.rows.to(device)\n    return x.to(device), y", "pass"),
+    "one in place, by what is not read": ("send(y, device)\n    return x.to(device), y", "pass"),
+    "one in place, element by element": ("for row in y: row.to(device)\n    return x.to(device), y", "pass"),
     "neither, but before": ("return x.float(), y.long()", "x, y = x.to(device), y.to(device)"),
     "one, and the other before": ("return x.to(device), y.long()", "y = y.to(device)"),
     "one before, and the other by its own file": ("return x.float(), y.cuda()", "x = x.to(device)"),
@@ -171,8 +175,22 @@ FORGOTTEN = {
     "converted": "return x.to(device), y.view(-1).long()",
     "computed": "return x.float().to(device), y - 1",
     "moved to CUDA": "return x.cuda(), y",
-    "on either way": "if len(x): return x.to(device), y\n    return x.float().to(device), y.long()",
 }
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("return x.to(device)", []),
+        ("return send(x)", []),
+        ("if device: x = x.cuda()\n    return x", []),
+        ("for k in x: x[k] = x[k].to(device)\n    return x", []),
+        ("return x.float() / 255", ["x = x.to(device)"]),
+    ],
+)
+def test_what_is_given_back_is_where_it_was(body: str, lines: list[str]) -> None:
+    main = LOOP.replace("x, y = make(x, y, device)", "x = make(x, device)").format(before="y = y.to(device)")
+    assert [one.replace(", non_blocking=True", "") for one in added(main, body, "x, device")] == lines
 
 
 @pytest.mark.parametrize("body", FORGOTTEN.values(), ids=FORGOTTEN)

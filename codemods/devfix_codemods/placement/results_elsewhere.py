@@ -1,10 +1,11 @@
 """What functions of other files give, part by part: made there on the host, moved there, or what they were given."""
 
+import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, canonical, effect, libraries, method_effect
+from devfix_codemods.catalogue import MOVES, Effect, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
@@ -13,7 +14,7 @@ from devfix_codemods.placement.calls import bound, function_of
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.imported_calls import place_of_move
 from devfix_codemods.placement.indices import slices
-from devfix_codemods.placement.places import HOST, Place, Where, sounds_like_device
+from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
 from devfix_codemods.placement.unpacked import returned_at
 
 if TYPE_CHECKING:
@@ -52,22 +53,24 @@ def _add(births: "Births", call: Node, called: Function) -> None:
         return
     leaves_place = _leaves_place(births, call, called)
     given = {parameter: argument for argument, parameter in bound(call, called)}
-    if len(roots) == len(parts) and parts and _are_placed(births, call, called, roots):
+    every = roots if parts else {call: whole} if whole is not None else {}
+    if len(every) >= len(parts) and _are_placed(births, call, called, every):
         births.read_elsewhere.add(call)  # then it does to what it gets what it does to its parts, and no more
     for value, root in ((call, whole), *roots.items()):
-        is_kept = root is not None and root.node is not None and root.node.op is Op.PARAM
-        if root is _MADE and leaves_place:
-            births.graph.add(Source(value, HOST, Birth.ARRAY, ("made-elsewhere",)))
-        elif is_kept and call in births.read_elsewhere and (argument := given.get(root.node)) is not None:
-            births.graph.same(argument, value, "call", call.guard)
-        elif root is not None and root.node is not None and not is_kept and call in births.read_elsewhere:
-            place = place_of_move(births.kinds, call, called, root.node)
-            assert place is not None
-            births.graph.add(Source(value, place, Birth.MOVE, ("moved-by-call",)))
-        else:
+        if root is None:
             continue
-        births.told_elsewhere.add(value)
-        births.told_elsewhere.add(call)
+        if root.node is None:
+            if not leaves_place:
+                continue
+            births.graph.add(Source(value, HOST, Birth.ARRAY, ("made-elsewhere",)))
+        elif call not in births.read_elsewhere:
+            continue
+        elif root.node.op is not Op.PARAM:
+            place = place_of_move(births.kinds, call, called, root.node)
+            births.graph.add(Source(value, place or CUDA, Birth.MOVE, ("moved-by-call",)))
+        elif root.node in given:
+            births.graph.same(given[root.node], value, "call", call.guard)
+        births.told_elsewhere |= {value, call}
 
 
 def _parts(births: "Births", call: Node, called: Function) -> Iterator[tuple[Node, _Root | None]]:
@@ -111,7 +114,7 @@ def _root(node: Node, depth: int = 0) -> _Root | None:
         return None
     match node.op:
         case Op.PARAM:
-            return None if str(node.extra).startswith("*") else _Root(node)
+            return None if str(node.extra).startswith("*") or _may_change(node) else _Root(node)
         case Op.PHI:
             return _common(_root(one, depth + 1) for one in node.args if one is not node)
         case Op.ITEM:
@@ -123,6 +126,26 @@ def _root(node: Node, depth: int = 0) -> _Root | None:
         case Op.CALL:
             return _root_of_call(node, depth + 1)
     return None
+
+
+def _may_change(parameter: Node) -> bool:
+    """Whether a function may move what a parameter holds in place: `batch["x"] = batch["x"].cuda()`, `send(batch)`."""
+    function = parameter.function
+    if any(_holder(one.base) is parameter for one in function.stores):
+        return True
+    for call in function.nodes:
+        if call.op is Op.CALL and parameter in map(_holder, call.args):
+            is_statement = isinstance(call.statement, ast.Expr) and call.statement.value is call.syntax
+            if is_statement or (not names(call.args[0]) and method_effect(str(call.args[0].extra)) in MOVES):
+                return True
+    return False
+
+
+def _holder(node: Node) -> Node:
+    """What a part, an attribute or an element is of."""
+    while node.op in {Op.ITEM, Op.ITER, Op.ATTR, Op.AFTER}:
+        node = node.args[0]
+    return node
 
 
 def _root_of_item(node: Node, depth: int) -> _Root | None:
