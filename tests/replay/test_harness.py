@@ -159,10 +159,16 @@ def reset(x):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", STATES.values(), ids=STATES)
-@pytest.mark.parametrize(("value", "is_harmless"), [("3.0", False), ("(1.0 + 1.0)", True)])
-def test_what_a_call_leaves_behind_is_compared(drive: Drive, text: str, value: str, is_harmless: bool) -> None:
-    result = drive(text.format(value="2.0"), "2.0 * x.new_ones", f"{value} * x.new_ones")
-    assert (result.verdict.kind is Kind.HARMLESS) is is_harmless, result.verdict.reason
+def test_what_a_call_leaves_behind_is_compared(drive: Drive, text: str) -> None:
+    result = drive(text.format(value="2.0"), "2.0 * x.new_ones", "3.0 * x.new_ones")
+    assert result.verdict.kind is Kind.INCONCLUSIVE, result.verdict.reason
+
+
+@pytest.mark.slow
+def test_what_a_call_leaves_behind_may_be_the_same(drive: Drive) -> None:
+    text = "\n".join(STATES.values()).format(value="2.0")
+    result = drive(text, "2.0 * x.new_ones", "(1.0 + 1.0) * x.new_ones")
+    assert result.verdict.kind is Kind.HARMLESS, result.verdict.reason
 
 
 def test_a_settings_object_gets_what_is_asked_of_it(drive: Drive) -> None:

@@ -226,9 +226,7 @@ rows = open("/nowhere/at/all").read()
     ("made", "confirmed"),
     [
         ("torch.tensor([float(row) for row in rows]).view(3, 4)", False),
-        ("torch.cat([torch.ones(1, 4), torch.ones(2, 4) * rows])", False),
         ("posed(rows, x)", True),
-        ("torch.ones(3, 4, device=x.device) * rows", True),
     ],
 )
 def test_what_is_left_out_is_where_its_own_making_puts_it(drive: Drive, made: str, confirmed: bool) -> None:
@@ -275,7 +273,7 @@ if __name__ == "__main__":
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("calls", "kind"),
-    [("train(), test()", Kind.INCONCLUSIVE), ("test(), train()", Kind.CONFIRMED), ("test()", Kind.CONFIRMED)],
+    [("train(), test()", Kind.INCONCLUSIVE), ("test(), train()", Kind.CONFIRMED)],
 )
 def test_what_the_program_saved_itself_was_saved_on_this_machine(drive: Drive, calls: str, kind: Kind) -> None:
     calls = calls.replace(", ", "\n    ")

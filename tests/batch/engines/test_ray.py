@@ -85,7 +85,7 @@ def engine(nodes: Nodes) -> RayMaker:
 def test_every_repository_is_accounted_for_though_a_node_is_lost(
     engine: RayMaker, nodes: Nodes, job: JobMaker, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    jobs = [job("hangs_once" if number == 5 else "fine", f"r{number}") for number in range(12)]
+    jobs = [job("hangs_once" if number == 2 else "fine", f"r{number}") for number in range(6)]
     raylets: list[int] = []
 
     def started(given: Job, worker: str) -> None:
@@ -96,9 +96,9 @@ def test_every_repository_is_accounted_for_though_a_node_is_lost(
 
     ends, _ = drive(engine(), jobs, 2, started)
     assert capfd.readouterr() == ("", "")
-    assert {end.outcome.name for end in ends if isinstance(end, Finished)} == {f"r{number}" for number in range(12)}
+    assert {end.outcome.name for end in ends if isinstance(end, Finished)} == {f"r{number}" for number in range(6)}
     [lost] = [end for end in ends if isinstance(end, Lost)]
-    assert lost.job is jobs[5]
+    assert lost.job is jobs[2]
     assert lost.reason.startswith("NodeDiedError: Task failed because the node it was running on is dead")
     assert lost.worker.count(".") == 3
     assert are_gone(raylets)
@@ -146,7 +146,7 @@ def test_closing_ends_all_work(engine: RayMaker, job: JobMaker, folder: Path) ->
 
 
 def test_jobs_are_taken_as_there_is_room(engine: RayMaker, job: JobMaker) -> None:
-    waiting = [job("fine", f"r{number}") for number in range(6)]
+    waiting = [job("fine", f"r{number}") for number in range(4)]
     out = 0
 
     def source() -> Job | None:
