@@ -406,6 +406,15 @@ def test_a_private_method_is_called_by_its_name_outside_of_the_class(drive: Driv
 
 
 @pytest.mark.slow
+def test_a_project_that_is_not_installed_has_a_version(drive: Drive) -> None:
+    text = f"from importlib.metadata import version\n{POSITIONS}\n__version__ = version('no-such-project')\n"
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert result.harness.absent == ("no-such-project==0",)
+
+
+@pytest.mark.slow
 def test_what_another_base_lacks_is_missing(drive: Drive) -> None:
     text = """
 import torch

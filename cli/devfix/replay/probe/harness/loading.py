@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,8 @@ def stand_in_for(error: BaseException, absent: list[str], target: Target, root: 
 def _missing(error: BaseException | None) -> str | None:
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return None
+    if isinstance(error, PackageNotFoundError):  # a project that is not installed asks for its own version
+        return f"{error.name}==0"
     top = error.name.partition(".")[0]
     return None if top in sys.modules or top in sys.stdlib_module_names else top
 

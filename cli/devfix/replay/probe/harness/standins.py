@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import sys
 import types
 from typing import Any
@@ -93,11 +94,28 @@ class ModuleBase(Base, nn.Module):
         return next(self.parameters(), torch.empty(0)).device
 
 
+class Version(importlib.metadata.Distribution):
+    """What is known of a package that is not installed: its name and its version."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def read_text(self, filename: str) -> Any:
+        package, _, version = self.text.partition("==")
+        return f"Name: {package}\nVersion: {version}\n" if filename == "METADATA" else None
+
+    def locate_file(self, path: Any) -> Any:
+        return path
+
+
 class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules of these packages."""
+    """Finds the modules of these packages, and the versions of those that are named with one: `package==0`."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
+
+    def find_distributions(self, context: Any) -> Any:
+        return [Version(one) for one in self.names if one.startswith(f"{context.name}==")]
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if not any(name == one or name.startswith(f"{one}.") for one in self.names):
