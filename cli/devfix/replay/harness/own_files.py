@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Set
 
 from devfix.replay.harness.targets import functions
+from devfix.replay.probe.harness.free import called_name, own_nodes
 
 _SAVES = re.compile(
     r"(?:torch|self|\w*model|\w*net)\.save|(?:[\w.]*\.)?save_?\w*(?:model|check_?point|ckpt|state|weights|net|pretrained|param)\w*"
@@ -26,25 +27,25 @@ def _saves_first(tree: ast.Module, name: str, line: int, saving: Set[str], seen:
     if scope is None or name in seen:
         return False
     seen.add(name)
-    loops = (one for one in _own(scope) if isinstance(one, ast.For | ast.While))
+    loops = (one for one in own_nodes(scope) if isinstance(one, ast.For | ast.While))
     ends = (one.end_lineno or 0 for one in loops if one.lineno <= line <= (one.end_lineno or 0))
     last = max(ends, default=line - 1)
-    if any(_called(one) in saving and one.lineno <= last and one.lineno != line for one in _calls(scope)):
+    if any(called_name(one) in saving and one.lineno <= last and one.lineno != line for one in _calls(scope)):
         return True
     called = name.rpartition(".")[2]
     return bool(name) and any(
         _saves_first(tree, other, call.lineno, saving, seen)
         for other, inner in scopes.items()
         for call in _calls(inner)
-        if _called(call) == called
+        if called_name(call) == called
     )
 
 
 def _saving(tree: ast.Module) -> Set[str]:
     """The names of what saves something."""
-    calls = {name.rpartition(".")[2]: {_called(one) for one in _calls(node)} for name, node in functions(tree)}
+    calls = {name.rpartition(".")[2]: {called_name(one) for one in _calls(node)} for name, node in functions(tree)}
     every = (one for one in ast.walk(tree) if isinstance(one, ast.Call))
-    found = {_called(one) for one in every if _SAVES.fullmatch(ast.unparse(one.func))}
+    found = {called_name(one) for one in every if _SAVES.fullmatch(ast.unparse(one.func))}
     size = -1
     while len(found) > size:
         size = len(found)
@@ -53,18 +54,4 @@ def _saving(tree: ast.Module) -> Set[str]:
 
 
 def _calls(scope: ast.AST) -> Iterator[ast.Call]:
-    return (one for one in _own(scope) if isinstance(one, ast.Call))
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
-
-
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """What a scope runs itself, and not what is in the functions and classes that it defines."""
-    waiting = list(ast.iter_child_nodes(scope))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
+    return (one for one in own_nodes(scope) if isinstance(one, ast.Call))

@@ -42,7 +42,7 @@ def bound_before(tree: ast.Module, name: str, line: int) -> frozenset[str]:
 def bound_late(tree: ast.Module, name: str) -> frozenset[str]:
     """The names that a file binds only after it first calls a function; if it never does, those of a script alone."""
     callers = _callers(tree, name)
-    calls = [one for one in _own_nodes(tree) if isinstance(one, ast.Call) and _called(one) in callers]
+    calls = [one for one in own_nodes(tree) if isinstance(one, ast.Call) and called_name(one) in callers]
     first = min((one.lineno for one in calls), default=None)
     guards = [one for one in tree.body if isinstance(one, ast.If) and "__name__" in ast.unparse(one.test)]
     early: set[str] = set()
@@ -60,12 +60,13 @@ def _callers(tree: ast.Module, name: str) -> set[str]:
     while len(found) > size:
         size = len(found)
         for one in functions:
-            if any(isinstance(inner, ast.Call) and _called(inner) in found for inner in ast.walk(one)):
+            if any(isinstance(inner, ast.Call) and called_name(inner) in found for inner in ast.walk(one)):
                 found.add(one.name)
     return found
 
 
-def _called(call: ast.Call) -> str:
+def called_name(call: ast.Call) -> str:
+    """The last part of what a call names: `save` of `torch.save(net)`."""
     return getattr(call.func, "id", getattr(call.func, "attr", ""))
 
 
@@ -109,7 +110,7 @@ def _meet(node: ast.Name, bound: set[str], found: dict[str, None]) -> None:
 
 def _bindings(scope: Any) -> Iterator[tuple[str, int]]:
     """The names that a scope binds itself, with their lines."""
-    for node in _own_nodes(scope):
+    for node in own_nodes(scope):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id, node.lineno
         elif isinstance(node, ast.alias):
@@ -118,7 +119,7 @@ def _bindings(scope: Any) -> Iterator[tuple[str, int]]:
             yield str(getattr(node, "name", "")), node.lineno
 
 
-def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """What a scope runs itself: inner scopes as they are defined, and not what is in them."""
     waiting = list(ast.iter_child_nodes(scope))
     while waiting:
