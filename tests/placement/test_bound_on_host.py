@@ -47,3 +47,18 @@ def test_made_on_the_host(body: str) -> None:
 def test_what_is_bound_behind_the_line_does_not_count() -> None:
     tree = ast.parse("import torch\nx = torch.zeros(3)\nprint(x)\nx = torch.zeros(3).cuda()\ny = torch.zeros(2)\n")
     assert bound_on_host(Analysis(tree), "", 3) == {"x"}
+
+
+@pytest.mark.parametrize(
+    ("calls", "is_host"),
+    [
+        ("f(torch.zeros(3))", True),
+        ("f(torch.zeros(3))\nf(torch.ones(3))", True),
+        ("f(torch.zeros(3))\nf(read())", False),
+        ("f(torch.zeros(3).cuda())", False),
+        ("", False),
+    ],
+)
+def test_what_all_calls_give(calls: str, is_host: bool) -> None:
+    tree = ast.parse(f"import torch\ndef f(x):\n    return x\n{calls}\n")
+    assert bound_on_host(Analysis(tree), "f", 3) == ({"x"} if is_host else set())

@@ -18,10 +18,11 @@ _COPIES = frozenset({Turn.SAME, Turn.DOWN})
 def bound_on_host(analysis: Analysis, function: str, line: int) -> frozenset[str]:
     """The names that a function, or without one the file, last binds before a line to what is made on the host.
 
-    `function` is a qualified name, `Trainer.fit`.
+    Parameters are bound to what all calls give that are known. `function` is a qualified name, `Trainer.fit`.
     """
     latest: dict[str, tuple[int, Node]] = {}
     for scope in _scopes(analysis, function):
+        latest.update((name, (0, node)) for name, node in scope.parameters.items())
         for name, node in _bindings(scope):
             at = node.statement.lineno if node.statement is not None else 0
             if at < line and at >= latest.get(name, (0, node))[0]:
@@ -55,6 +56,9 @@ def _bindings(scope: Function) -> Iterator[tuple[str, Node]]:
 
 def _is_made_on_host(analysis: Analysis, node: Node) -> bool:
     """Whether all that says where a value is, or what it is made of, says that it was made on the host."""
+    if node.op is Op.PARAM:
+        given = analysis.kinds.given.get(node, ())
+        return bool(given) and all(one.op is not Op.PARAM and _is_made_on_host(analysis, one) for one in given)
     graph, is_made = analysis.graph, False
     pending, seen = [node], {node}
     while pending:

@@ -10,13 +10,16 @@ from typing import Self
 
 from devfix_codemods.findings import Finding
 
+from devfix.project.import_graph import DiskFiles, top_of
 from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
 from devfix.replay.comparing import difference
+from devfix.replay.harness.conditions import told_places
 from devfix.replay.harness.host_names import HostNames
 from devfix.replay.harness.listings import Listing, listing_of
-from devfix.replay.harness.own_files import may_have_saved
-from devfix.replay.harness.regions import asks_for_accelerator, holds_reasons, names_devices_alone, with_parts
+from devfix.replay.harness.own_files import may_have_saved, saves_host_copies
+from devfix.replay.harness.reaching import Reached
+from devfix.replay.harness.regions import holds_reasons, names_devices_alone, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
 from devfix.replay.harness.verdicts import Proof
 from devfix.replay.outcomes import FoundDriver, Outcome
@@ -186,8 +189,8 @@ class _Driving:
             self.listing.file,
             self.places,
             has_host=bool(target.host or found.part),
-            needs_accelerator=bool(found.part) and asks_for_accelerator(tree, target.name, first),
-            saved_itself=may_have_saved(tree, target.name, first),
+            needs_accelerator=self._reached(tree).asks_before(target.name, first),
+            saved_on_host=may_have_saved(tree, target.name, first) or saves_host_copies(tree),
         ).verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))
@@ -200,6 +203,12 @@ class _Driving:
             verdict = inconclusive(f"`{target.told}` ran, but only says what a device is called")
         step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
         return Driven(target, verdict, found.text, step, ours, found.absent)
+
+    def _reached(self, tree: ast.Module) -> Reached:
+        """The patched file among those that it imports, as far as these are patched, too."""
+        data = {str(path): data for path, data in self.version.data.items() if data is not None}
+        path = str(self.change.path)
+        return Reached(path, tree, DiskFiles(top_of(str(self.change.path.parent)), unsaved=data))
 
     @property
     def _driver(self) -> Path:
@@ -285,12 +294,6 @@ def _is_open(driven: Driven) -> bool:
     return driven.verdict.kind in (Kind.INCONCLUSIVE, Kind.NOT_REACHED)
 
 
-def _on_the_host(parameters: Sequence[str]) -> str:
-    if not parameters:
-        return ""
-    return f"; with {', '.join(f'`{name}`' for name in parameters)} on the host, as the finding says"
-
-
 def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:
     """The verdict on the file: that of the function that tells most, with what no driver ran."""
     telling = min(driven, key=lambda one: _ORDER.index(one.verdict.kind))
@@ -300,6 +303,9 @@ def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:
         lines = {line for after in good for name, line in after.reached if name == file}
         missed = tuple(place.first for place in patch.coverage(lines).missed)
         reason = verdict.reason.removesuffix(never_ran(verdict.missed, patch.cells))
-        placed = _on_the_host(telling.target.on_host) if verdict.kind is Kind.CONFIRMED else ""
+        placed = ""
+        if verdict.kind is Kind.CONFIRMED:
+            on_device = telling.runs is not None and telling.runs.before.device_error is not None
+            placed = told_places(telling.target, telling.text or "", on_device=on_device)
         verdict = Verdict(verdict.kind, reason + placed + never_ran(missed, patch.cells), missed)
     return Judgement(verdict, telling, driven)

@@ -1,4 +1,4 @@
-"""Whether a program may itself have saved what it loads at a line: what it saved on this machine, it can load here."""
+"""Whether what a program loads may be of a GPU: not what it saved itself, or saved as copies on the host."""
 
 import ast
 import re
@@ -8,7 +8,8 @@ from devfix.replay.harness.targets import functions
 from devfix.replay.probe.harness.free import called_name, own_nodes
 
 _SAVES = re.compile(
-    r"(?:torch|self|\w*model|\w*net)\.save|(?:[\w.]*\.)?save_?\w*(?:model|check_?point|ckpt|state|weights|net|pretrained|param)\w*"
+    r"(?:torch|self|\w*model|\w*net)\.save"
+    r"|(?:[\w.]*\.)?save_?\w*(?:model|check_?point|ckpt|state|weights|net|pretrained|param)\w*"
 )
 """How what saves tensors is called, where this file does not define it."""
 
@@ -19,6 +20,38 @@ def may_have_saved(tree: ast.Module, name: str, line: int) -> bool:
     Each function saves that calls what does.
     """
     return _saves_first(tree, name, line, _saving(tree), set())
+
+
+def saves_host_copies(tree: ast.Module) -> bool:
+    """Whether a file saves something, and copies all of that to the host before: so what it loads was saved there.
+
+    Who copies one tensor of a mapping copies all that are on a device.
+    """
+    saved = [
+        (scope, call.args[0])
+        for scope in (tree, *(node for _, node in functions(tree)))
+        for call in _calls(scope)
+        if ast.unparse(call.func) == "torch.save" and call.args
+    ]
+    return bool(saved) and all(_is_host_copy(scope, value) for scope, value in saved)
+
+
+def _is_host_copy(scope: ast.AST, value: ast.expr) -> bool:
+    """`x.cpu()`, `x.detach().cpu().clone()`, `{"x": x.cpu()}`, and a name that is bound to such."""
+    if isinstance(value, ast.Name):
+        bound = [one.value for one in own_nodes(scope) if isinstance(one, ast.Assign) and _binds(one, value.id)]
+        return bool(bound) and all(not isinstance(one, ast.Name) and _is_host_copy(scope, one) for one in bound)
+    if isinstance(value, ast.Dict):
+        return any(_is_host_copy(scope, one) for one in value.values)
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr in ("cpu", "numpy"):
+            return True
+        value = value.func.value
+    return False
+
+
+def _binds(statement: ast.Assign, name: str) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == name for one in statement.targets)
 
 
 def _saves_first(tree: ast.Module, name: str, line: int, saving: Set[str], seen: set[str]) -> bool:

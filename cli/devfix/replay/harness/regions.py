@@ -86,17 +86,6 @@ def host_names(patch: Patch, findings: Sequence[Finding]) -> set[str]:
     return {found.group() for start in starts if (found := re.match(r"\w+", start))} - imported
 
 
-def asks_for_accelerator(tree: ast.Module, name: str, line: int) -> bool:
-    """Whether a function, or without a name the file, surely asks for CUDA before it comes to a line.
-
-    Code after that is never reached without an accelerator, also where what was moved there is left out or stood for.
-    """
-    scope: ast.AST | None = tree
-    if name:
-        scope = next((node for one, node in functions(tree) if one == name), None)
-    return any(_asks(node) for one in _passed(getattr(scope, "body", []), line) for node in _surely_run(one))
-
-
 def names_devices_alone(tree: ast.Module, part: tuple[int, ...]) -> bool:
     """Whether the lines of a part only say what a device is called: that computes nothing."""
     first, last = part
@@ -110,37 +99,6 @@ def _computes(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         return not ast.unparse(node.func).endswith(("device", "is_available"))
     return not isinstance(node, ast.Constant | ast.IfExp | ast.Name | ast.Attribute | ast.expr_context)
-
-
-def _passed(block: Sequence[ast.stmt], line: int) -> Iterator[ast.stmt]:
-    """The simple statements that surely ran where a block has come to a line."""
-    for one in block:
-        if _first(one) >= line:
-            return
-        if not hasattr(one, "body"):
-            yield one
-        elif isinstance(one, ast.With):
-            yield from _passed(one.body, line)
-        elif (one.end_lineno or 0) >= line and not isinstance(one, _SCOPES):
-            inner = (part for part in inner_blocks(one) if _first(part[0]) <= line <= (part[-1].end_lineno or 0))
-            yield from _passed(next(inner, []), line)
-
-
-def _surely_run(node: ast.AST) -> Iterator[ast.AST]:
-    """The expressions of a statement that no condition guards."""
-    if not isinstance(node, ast.IfExp | ast.BoolOp | ast.Lambda):
-        yield node
-        for one in ast.iter_child_nodes(node):
-            yield from _surely_run(one)
-
-
-def _asks(node: ast.AST) -> bool:
-    """`x.cuda()`, `x.to("cuda:1")`, `torch.zeros(3, device="cuda")`."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    given = [*node.args, *(one.value for one in node.keywords if one.arg == "device")]
-    devices = [one for one in given if isinstance(one, ast.Constant) and str(one.value).startswith("cuda")]
-    return node.func.attr == "cuda" or (bool(devices) and node.func.attr != "device")
 
 
 def _reasons(patch: Patch, findings: Sequence[Finding]) -> Iterator[list[int]]:

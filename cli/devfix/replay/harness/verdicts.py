@@ -21,7 +21,7 @@ class Proof:
 
     `has_host` says that arguments are on the host because a finding says so: where it is wrong, a device error is not
     the patch's. Code that `needs_accelerator` before it comes to the patch shows nothing on the plain CPU; nor does the
-    load of a checkpoint that the program `saved_itself`, for that is marked as of this machine.
+    load of what the program itself has `saved_on_host`, or on this machine.
     """
 
     runs: Runs
@@ -32,7 +32,7 @@ class Proof:
     places: Collection[tuple[str, int]]
     has_host: bool = False
     needs_accelerator: bool = False
-    saved_itself: bool = False
+    saved_on_host: bool = False
 
     def verdict(self) -> Verdict:
         """What the driver shows of the patch."""
@@ -60,7 +60,7 @@ class Proof:
         error = self.plain.before.device_error
         if self.runs.before.device_error is not None or self.needs_accelerator:
             return None
-        if self.saved_itself and error is not None and error.message.startswith("Attempting to deserialize"):
+        if self.saved_on_host and error is not None and error.message.startswith("Attempting to deserialize"):
             return None
         plain = decide(self.plain, PlainCpu(), self.patches, self.path)
         if plain.kind is Kind.CONFIRMED and self._came_by(self.plain.before):

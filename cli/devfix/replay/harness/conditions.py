@@ -1,0 +1,34 @@
+"""Under which conditions a driver shows what it shows: which of the values that it gives are where."""
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from devfix.replay.harness.targets import Target
+
+
+def told_places(target: Target, driver: str, *, on_device: bool) -> str:
+    """Which values are on the host, as the finding says, and with `on_device` which on the accelerator, in words."""
+    host = target.on_host
+    device = [name for name in dict.fromkeys(_on_device(driver)) if name not in host] if on_device else []
+    placed = [(_listed(device), "on the accelerator"), (_listed(host), "on the host, as the finding says")]
+    parts = [f"{names} {where}" for names, where in placed if names]
+    return f"; with {', and '.join(parts)}" if parts else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _on_device(driver: str) -> Iterator[str]:
+    """The names of the arguments, and of what else is given, that the driver puts on the device."""
+    for node in ast.parse(driver).body:
+        value = node.value if isinstance(node, ast.Assign | ast.Expr) else None
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            yield from [node.targets[0].attr] if _is_on_device(node.value) else []
+        elif isinstance(value, ast.Call) and ast.unparse(value.func) in ("dict", "part.run"):
+            yield from (one.arg for one in value.keywords if one.arg is not None and _is_on_device(one.value))
+
+
+def _is_on_device(value: ast.expr) -> bool:
+    words = (word for node in ast.walk(value) if isinstance(node, ast.Call) for word in node.keywords)
+    return any(word.arg == "device" for word in words)

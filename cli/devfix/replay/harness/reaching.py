@@ -1,0 +1,166 @@
+"""Whether code that comes to a line has surely asked for CUDA before, in its own file or in those that it uses.
+
+Then nobody comes there on a machine without it, whatever stands for what was asked for.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from devfix_codemods.project.imports import Files, find
+
+from devfix.replay.harness.targets import functions
+from devfix.replay.probe.harness.alone import definition, inner_blocks
+from devfix.replay.probe.harness.free import own_nodes
+
+DEEPEST = 5
+"""Through so many calls or imports it is asked whether these ask."""
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_AT_ITS_END = 1 << 30
+_ASKING = frozenset({"set_device", "current_device", "get_device_name", "get_device_properties", "synchronize"})
+"""Functions of `torch.cuda` that fail without a card."""
+
+
+@dataclass
+class Reached:
+    """One file of a project, `path` its name in `files`."""
+
+    path: str
+    tree: ast.Module
+    files: Files
+    trees: dict[str, ast.Module | None] = field(default_factory=dict)
+
+    def asks_before(self, name: str, line: int) -> bool:
+        """Whether CUDA was surely asked for when the function `name`, or without one the file, comes to a line."""
+        if not name:
+            return self._asks(_passed(self.tree.body, line), 0)
+        scope = definition(self.tree, name.split("."))
+        if self._asks(_passed(getattr(scope, "body", []), line), 0) or self._asks_when_loaded(0):
+            return True
+        return self._asks_where_made(name) or self._is_called_late(name)
+
+    def _asks_where_made(self, name: str) -> bool:
+        """Whether the constructor of the object asks, of which a method is."""
+        owner, _, method = name.rpartition(".")
+        maker = definition(self.tree, [*owner.split("."), "__init__"]) if owner and method != "__init__" else None
+        return maker is not None and self._asks(_passed(maker.body), 1)
+
+    def _is_called_late(self, name: str) -> bool:
+        """Whether the file calls a function of its own, and always after it has asked."""
+        called = name.rpartition(".")[2]
+        if "." in name or called.startswith("__"):
+            return False
+        found = [
+            self._asks(_passed(node.body, call.lineno), 1) or self._asks_where_made(caller)
+            for caller, node in functions(self.tree)
+            for call in ast.walk(node)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == called
+        ]
+        return bool(found) and all(found)
+
+    def _asks_when_loaded(self, depth: int) -> bool:
+        return depth < DEEPEST and self._asks(_passed(self.tree.body), depth)
+
+    def _asks(self, statements: Iterator[ast.stmt], depth: int) -> bool:
+        return any(_asks(node) or self._asks_elsewhere(node, depth) for one in statements for node in _surely_run(one))
+
+    def _asks_elsewhere(self, node: ast.AST, depth: int) -> bool:
+        """Whether what is imported asks when it is loaded, or what is called."""
+        if depth >= DEEPEST:
+            return False
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found = (self._file(dotted) for dotted in _imported(node))
+            return any(one is not None and one._asks_when_loaded(depth + 1) for one, _ in found)
+        if not isinstance(node, ast.Call):
+            return False
+        home, body = self._called(node.func)
+        return home is not None and home._asks(_passed(body), depth + 1)
+
+    def _called(self, callee: ast.expr) -> tuple["Reached | None", Sequence[ast.stmt]]:
+        """The body of the function, or of the constructor of the class, that is called by its name."""
+        parts = ast.unparse(callee).split(".") if isinstance(callee, ast.Name | ast.Attribute) else []
+        if not parts or not all(one.isidentifier() for one in parts):
+            return None, ()
+        home: Reached | None = self
+        if parts[0] in self._imports:
+            home, rest = self._file(self._imports[parts[0]])
+            parts = [*rest, *parts[1:]]
+        scope = definition(home.tree, parts) if home is not None and parts else None
+        if isinstance(scope, ast.ClassDef):
+            scope = definition(scope, ["__init__"])
+        return (home, scope.body) if isinstance(scope, ast.FunctionDef) else (None, ())
+
+    @cached_property
+    def _imports(self) -> dict[str, str]:
+        """The names that the file imports, with what they stand for."""
+        found: dict[str, str] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                tops = ((one.name.partition(".")[0], one) for one in node.names)
+                found.update((one.asname or top, one.name if one.asname else top) for top, one in tops)
+            elif isinstance(node, ast.ImportFrom):
+                found.update((alias.asname or alias.name, dotted) for alias, dotted in zip(node.names, _imported(node)))
+        return found
+
+    def _file(self, dotted: str) -> tuple["Reached | None", tuple[str, ...]]:
+        """The file of the project that an imported name leads to, and what is left of the name."""
+        found = find(self.path, dotted, self.files)
+        if found is None:
+            return None, ()
+        path, rest = found
+        if path not in self.trees:
+            self.trees[path] = _parsed(self.files.read(path))
+        tree = self.trees[path]
+        return (Reached(path, tree, self.files, self.trees), rest) if tree is not None else (None, ())
+
+
+def _parsed(data: bytes | None) -> ast.Module | None:
+    try:
+        return None if data is None else ast.parse(data)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """What an import names, dotted; a relative one begins with dots."""
+    if isinstance(node, ast.Import):
+        yield from (one.name for one in node.names)
+        return
+    head = "." * node.level + (node.module or "")
+    yield from (f"{head}{'' if head.endswith('.') else '.'}{one.name}" for one in node.names)
+
+
+def _passed(block: Sequence[ast.stmt], line: int = _AT_ITS_END) -> Iterator[ast.stmt]:
+    """The simple statements that surely ran where a block has come to a line, or to its end."""
+    for one in block:
+        if one.lineno >= line:
+            return
+        if not hasattr(one, "body"):
+            yield one
+        elif line == _AT_ITS_END and any(isinstance(node, ast.Return | ast.Raise) for node in own_nodes(one)):
+            return
+        elif isinstance(one, ast.With):
+            yield from _passed(one.body, line)
+        elif (one.end_lineno or 0) >= line and not isinstance(one, _SCOPES):
+            inner = (part for part in inner_blocks(one) if part[0].lineno <= line <= (part[-1].end_lineno or 0))
+            yield from _passed(next(inner, []), line)
+
+
+def _surely_run(node: ast.AST) -> Iterator[ast.AST]:
+    """The expressions of a statement that no condition guards."""
+    if not isinstance(node, ast.IfExp | ast.BoolOp | ast.Lambda):
+        yield node
+        for one in ast.iter_child_nodes(node):
+            yield from _surely_run(one)
+
+
+def _asks(node: ast.AST) -> bool:
+    """`x.cuda()`, `x.to("cuda:1")`, `torch.zeros(3, device="cuda")`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    given = [*node.args, *(one.value for one in node.keywords if one.arg == "device")]
+    devices = [one for one in given if isinstance(one, ast.Constant) and str(one.value).startswith("cuda")]
+    if ast.unparse(node.func).startswith("torch.cuda."):
+        return node.func.attr in _ASKING
+    return node.func.attr == "cuda" or (bool(devices) and node.func.attr != "device")

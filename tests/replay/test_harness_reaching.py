@@ -1,0 +1,130 @@
+"""Whether code that comes to a line has surely asked for CUDA before: then it shows nothing of a machine without it."""
+
+import ast
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from devfix.project.import_graph import DiskFiles
+from devfix.replay.harness.own_files import saves_host_copies
+from devfix.replay.harness.reaching import Reached
+
+
+def asks(tmp_path: Path, text: str, name: str, nets: str = "") -> bool:
+    """Whether `name`, of a file beside `nets.py`, asks before it comes to its line `here`."""
+    text = dedent(text)
+    (tmp_path / "nets.py").write_text(dedent(nets))
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if "here" in one)
+    return Reached(str(path), ast.parse(text), DiskFiles(str(tmp_path))).asks_before(name, line)
+
+
+NET = """
+    import torch
+    class Net:
+        def __init__(self, where=None):
+            {body}
+    def made():
+        return Net()
+"""
+GUARDED = {
+    "what is called asks behind a test": "self.w = torch.ones(3).cuda() if where else None",
+    "or behind another one": "if torch.cuda.is_available():\n                self.w = torch.ones(3).cuda()",
+    "or after it may have returned": "if where:\n                return\n            self.w = torch.ones(3).cuda()",
+    "or never": "self.w = torch.ones(3)",
+    "or in a function that it only defines": "def later():\n                torch.ones(3).cuda()",
+}
+LOADS = """
+    from nets import {name}
+    def load(path):
+        net = {name}()
+        return here(net, path)
+"""
+
+
+@pytest.mark.parametrize("body", GUARDED.values(), ids=GUARDED)
+def test_nothing_is_sure(tmp_path: Path, body: str) -> None:
+    assert not asks(tmp_path, LOADS.format(name="Net"), "load", NET.format(body=body))
+
+
+@pytest.mark.parametrize("name", ["Net", "made"])
+def test_what_is_called_before_asks(tmp_path: Path, name: str) -> None:
+    assert asks(tmp_path, LOADS.format(name=name), "load", NET.format(body="self.w = torch.ones(3).cuda()"))
+
+
+def test_what_is_called_behind_the_line_does_not_count(tmp_path: Path) -> None:
+    text = """
+        from nets import Net
+        def load(path):
+            here(path)
+            return Net()
+    """
+    assert not asks(tmp_path, text, "load", NET.format(body="self.w = torch.ones(3).cuda()"))
+
+
+@pytest.mark.parametrize(
+    ("line", "is_sure"),
+    [
+        ("kernel = torch.ones(3).cuda()", True),
+        ("torch.cuda.set_device(0)", True),
+        ("kernel = torch.ones(3, device='cuda')", True),
+        ("device = torch.device('cuda')", False),
+        ("torch.cuda.manual_seed(0)", False),
+        ("if __name__ == '__main__': torch.ones(3).cuda()", False),
+    ],
+)
+def test_what_is_imported_asks_when_it_is_loaded(tmp_path: Path, line: str, is_sure: bool) -> None:
+    text = "import nets\ndef load(path):\n    return here(path)\n"
+    assert asks(tmp_path, text, "load", f"import torch\n{line}\n") is is_sure
+
+
+@pytest.mark.parametrize(
+    ("body", "is_sure"), [("self.w = torch.ones(3).cuda()", True), ("self.w = torch.ones(3)", False)]
+)
+def test_the_constructor_of_its_object_asks(tmp_path: Path, body: str, is_sure: bool) -> None:
+    text = f"""
+        import torch
+        class Loss:
+            def __init__(self):
+                {body}
+            def forward(self, x):
+                return loss(x)
+            def other(self, x):
+                return here(x)
+    """
+    assert asks(tmp_path, text, "Loss.other") is is_sure
+
+
+@pytest.mark.parametrize(("calls", "is_sure"), [(["made"], True), (["made", "free"], False), ([], False)])
+def test_all_who_call_it_have_asked(tmp_path: Path, calls: list[str], is_sure: bool) -> None:
+    text = "import torch\ndef loss(x):\n    return here(x)\n"
+    text += "class Loss:\n    def __init__(self):\n        self.w = torch.ones(3).cuda()\n"
+    text += "    def forward(self, x):\n        return loss(x)\n" if "made" in calls else ""
+    text += "def free(x):\n    return loss(x)\n" if "free" in calls else ""
+    assert asks(tmp_path, text, "loss") is is_sure
+
+
+def test_files_that_import_each_other_end(tmp_path: Path) -> None:
+    assert not asks(tmp_path, "import nets\ndef load(path):\n    return here(path)\n", "load", "import train\n")
+
+
+@pytest.mark.parametrize(
+    ("saved", "is_host"),
+    [
+        ("x", False),
+        ("net.state_dict()", False),
+        ("{'x': x}", False),
+        ("x.cpu()", True),
+        ("x.detach().cpu().clone()", True),
+        ("{'x': x.cpu(), 'step': 3}", True),
+        ("kept", True),
+    ],
+)
+def test_what_is_copied_to_the_host_is_saved_there(saved: str, is_host: bool) -> None:
+    tree = ast.parse(f"import torch\ndef save(x, net, path):\n    kept = x.cpu()\n    torch.save({saved}, path)\n")
+    assert saves_host_copies(tree) is is_host
+
+
+def test_a_file_that_saves_nothing_says_nothing() -> None:
+    assert not saves_host_copies(ast.parse("import torch\ndef load(path):\n    return torch.load(path)\n"))
