@@ -17,9 +17,13 @@ OPAQUE = frozenset(getattr(sys, "stdlib_module_names", ())) - {"argparse", "coll
 
 
 def show(name: str, value: Any) -> None:
-    """Print the tensors, numbers and words in a value, wherever they are; of modules the sum of each parameter."""
-    waiting, lines, seen = [(name, value, 0)], 0, set()
-    while waiting and lines < MOST:
+    """Print the tensors, numbers and words in a value, wherever they are; of modules the sum of each tensor.
+
+    They are in the order of their names: it is the same whether a module keeps a tensor as an attribute or as a buffer.
+    """
+    lines: dict[str, Any] = {}
+    waiting, seen = [(name, value, 0)], set()
+    while waiting and len(lines) < MOST:
         name, value, depth = waiting.pop(0)
         if isinstance(value, torch.Tensor):
             value, is_plain = value.detach().cpu(), True
@@ -27,11 +31,12 @@ def show(name: str, value: Any) -> None:
             is_plain = isinstance(value, (int, float, complex)) or type(value).__module__ == "numpy"
             is_plain = is_plain or (isinstance(value, str) and "/" not in value)  # no paths, which differ
         if is_plain:
-            print(name, value)
-            lines += 1
+            lines[name] = value
         elif depth < DEEPEST and id(value) not in seen:
             seen.add(id(value))
             waiting += [(f"{name}.{key}", part, depth + 1) for key, part in parts_of(value)]
+    for name in sorted(lines):
+        print(name, lines[name])
 
 
 def parts_of(value: Any) -> list[tuple[Any, Any]]:
@@ -47,7 +52,13 @@ def parts_of(value: Any) -> list[tuple[Any, Any]]:
     own = getattr(value, "__dict__", None)
     found = list(own.items()) if isinstance(own, dict) else []
     if isinstance(value, nn.Module):
-        state = [*value.named_parameters(), *value.named_buffers()]
         found = [(key, part) for key, part in found if key not in vars(nn.Module())]
-        found += [(key, float(part.detach().double().sum())) for key, part in state if not part.is_complex()]
+        found += [*value.named_parameters(), *value.named_buffers()]
+        return [(key, _sum(part) if isinstance(part, torch.Tensor) else part) for key, part in found]
     return found
+
+
+def _sum(tensor: torch.Tensor) -> Any:
+    if tensor.is_meta or tensor.layout is not torch.strided:
+        return str(tuple(tensor.shape))
+    return tensor.detach().cpu().to(torch.complex128).sum().item()
