@@ -56,6 +56,9 @@ def test_what_is_bound_behind_the_line_does_not_count() -> None:
         ("f(torch.zeros(3))\nf(torch.ones(3))", True),
         ("f(torch.zeros(3))\nf(read())", False),
         ("f(torch.zeros(3).cuda())", False),
+        ("x = read().detach().cpu()\nf(x)", True),
+        ("torch.utils.data.DataLoader(rows, collate_fn=f)", True),
+        ("torch.utils.data.DataLoader(rows, collate_fn=g)", False),
         ("", False),
     ],
 )

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 from devfix.project.import_graph import DiskFiles
-from devfix.replay.harness.own_files import saves_host_copies
+from devfix.replay.harness.own_files import loads_arrays, saves_host_copies
 from devfix.replay.harness.reaching import Reached
 
 
@@ -128,3 +128,20 @@ def test_what_is_copied_to_the_host_is_saved_there(saved: str, is_host: bool) ->
 
 def test_a_file_that_saves_nothing_says_nothing() -> None:
     assert not saves_host_copies(ast.parse("import torch\ndef load(path):\n    return torch.load(path)\n"))
+
+
+@pytest.mark.parametrize(
+    ("read", "is_array"),
+    [
+        ("np.array(found)", True),
+        ("ids, rows = found\n    np.save(path, rows)", True),
+        ("for row in found['rows']:\n        np.sum(row)", True),
+        ("rows = []\n    rows.append(found['x'][0])\n    np.array(rows)", True),
+        ("np.array(found.cpu())", False),
+        ("np.array(other)", False),
+        ("net.load_state_dict(found)", False),
+    ],
+)
+def test_what_is_given_to_numpy_was_saved_on_the_host(read: str, is_array: bool) -> None:
+    text = f"import numpy as np\nimport torch\ndef load(path, net, other):\n    found = torch.load(path)\n    {read}\n"
+    assert loads_arrays(ast.parse(text), "load", 4) is is_array

@@ -7,18 +7,22 @@ from devfix_codemods.catalogue import canonical, effect, method_effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import MADE, Turn
+from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.graph import MADE, Birth, Turn
+from devfix_codemods.placement.imported_calls import stays_on_host
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.summaries import qualified
 
 MOST_STEPS = 60
+_MADE = MADE | {Birth.CHOSEN_HOST}
 _COPIES = frozenset({Turn.SAME, Turn.DOWN})
 
 
 def bound_on_host(analysis: Analysis, function: str, line: int) -> frozenset[str]:
     """The names that a function, or without one the file, last binds before a line to what is made on the host.
 
-    Parameters are bound to what all calls give that are known. `function` is a qualified name, `Trainer.fit`.
+    Parameters are bound to what all calls give that are known; those of a collate function to samples, which loaders
+    read on the host. `function` is a qualified name, `Trainer.fit`.
     """
     latest: dict[str, tuple[int, Node]] = {}
     for scope in _scopes(analysis, function):
@@ -27,7 +31,7 @@ def bound_on_host(analysis: Analysis, function: str, line: int) -> frozenset[str
             at = node.statement.lineno if node.statement is not None else 0
             if at < line and at >= latest.get(name, (0, node))[0]:
                 latest[name] = (at, node)
-    return frozenset(name for name, (_, node) in latest.items() if _is_made_on_host(analysis, node))
+    return frozenset(name for name, (_, node) in latest.items() if _is_on_host(analysis, node))
 
 
 def _scopes(analysis: Analysis, function: str) -> list[Function]:
@@ -54,17 +58,40 @@ def _bindings(scope: Function) -> Iterator[tuple[str, Node]]:
                     yield target.id, node
 
 
+def _is_on_host(analysis: Analysis, node: Node) -> bool:
+    if node.op is not Op.PARAM:
+        return _is_made_on_host(analysis, node)
+    if _collates(analysis, node.function):
+        return True
+    given = analysis.kinds.given.get(node, ())
+    return bool(given) and all(_is_given_on_host(analysis, one) for one in given)
+
+
+def _is_given_on_host(analysis: Analysis, value: Node) -> bool:
+    """Whether a caller, perhaps in another file, gives what is made on the host or copied there."""
+    if value.op is Op.PARAM:
+        return False
+    if value.function.module is analysis.module:
+        return _is_made_on_host(analysis, value)
+    return stays_on_host(value)
+
+
+def _collates(analysis: Analysis, function: Function) -> bool:
+    """Whether a loader of this file, or of one that imports it, puts batches together with a function."""
+    imported = analysis.kinds.imported
+    modules = (analysis.module, *imported.importing(function.name))
+    given = (keyword(call, "collate_fn") for module in modules for call in module.of(Op.CALL))
+    return any(one is not None and imported.definition(one) is function for one in given)
+
+
 def _is_made_on_host(analysis: Analysis, node: Node) -> bool:
     """Whether all that says where a value is, or what it is made of, says that it was made on the host."""
-    if node.op is Op.PARAM:
-        given = analysis.kinds.given.get(node, ())
-        return bool(given) and all(one.op is not Op.PARAM and _is_made_on_host(analysis, one) for one in given)
     graph, is_made = analysis.graph, False
     pending, seen = [node], {node}
     while pending:
         one = pending.pop()
-        sources = [source for source in graph.sources.get(one, ()) if source.birth in MADE or not source.is_on_host]
-        if any(source.birth not in MADE or source.place.where is not Where.HOST for source in sources):
+        sources = [one for one in graph.sources.get(one, ()) if one.birth in _MADE or not one.is_on_host]
+        if any(source.birth not in _MADE or source.place.where is not Where.HOST for source in sources):
             return False
         is_made = is_made or bool(sources)
         edges = () if sources else graph.edges.get(one, ())

@@ -27,7 +27,7 @@ def is_of_host(births: "Births", call: Node) -> bool:
     if called is None or called.module is births.module or has_device(call):
         return False
     given = [_choices(value) for value, _ in called.returns]
-    return gives_host(called) or (bool(given) and all(any(map(_stays, choices)) for choices in given))
+    return gives_host(called) or (bool(given) and all(any(map(stays_on_host, choices)) for choices in given))
 
 
 def moves(imported: ImportedDefinitions, call: Node) -> bool:
@@ -152,7 +152,7 @@ def _parsed(annotation: ast.expr) -> ast.AST:
     return annotation
 
 
-def _stays(node: Node) -> bool:
+def stays_on_host(node: Node) -> bool:
     """Whether a value is a tensor that was copied to the host, or made there, and is only shown otherwise since."""
     for _ in range(MOST_STEPS):
         if node.op is Op.ITEM:

@@ -25,8 +25,12 @@ def _on_device(driver: str) -> Iterator[str]:
         value = node.value if isinstance(node, ast.Assign | ast.Expr) else None
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
             yield from [node.targets[0].attr] if _is_on_device(node.value) else []
-        elif isinstance(value, ast.Call) and ast.unparse(value.func) in ("dict", "part.run"):
+        elif isinstance(value, ast.Call) and (ast.unparse(value.func) in ("dict", "part.run") or _makes_subject(node)):
             yield from (one.arg for one in value.keywords if one.arg is not None and _is_on_device(one.value))
+
+
+def _makes_subject(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "subject"
 
 
 def _is_on_device(value: ast.expr) -> bool:

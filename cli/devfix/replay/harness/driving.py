@@ -17,7 +17,7 @@ from devfix.replay.comparing import difference
 from devfix.replay.harness.conditions import told_places
 from devfix.replay.harness.host_names import HostNames
 from devfix.replay.harness.listings import Listing, listing_of
-from devfix.replay.harness.own_files import may_have_saved, saves_host_copies
+from devfix.replay.harness.own_files import is_of_host
 from devfix.replay.harness.reaching import Reached
 from devfix.replay.harness.regions import holds_reasons, names_devices_alone, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
@@ -190,7 +190,7 @@ class _Driving:
             self.places,
             has_host=bool(target.host or found.part),
             needs_accelerator=self._reached(tree).asks_before(target.name, first),
-            saved_on_host=may_have_saved(tree, target.name, first) or saves_host_copies(tree),
+            saved_on_host=is_of_host(tree, target.name, first),
         ).verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))

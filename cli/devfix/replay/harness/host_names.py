@@ -10,12 +10,12 @@ from devfix_codemods.program import Program
 from devfix_codemods.project.files import Project
 from devfix_codemods.source import Source
 
-from devfix.project.import_graph import DiskFiles, top_of
+from devfix.project.import_graph import DiskFiles, Neighbours, top_of
 
 
 @dataclass(frozen=True)
 class HostNames:
-    """The file at `path`, with the text `source`; what it imports is read from the disk."""
+    """The file at `path`, with the text `source`; what it imports, and what imports it, is read from the disk."""
 
     path: Path
     source: bytes
@@ -31,5 +31,7 @@ class HostNames:
 
     @cached_property
     def _program(self) -> Program:
-        project = Project(DiskFiles(top_of(str(self.path.parent))))
-        return Program(Source(str(self.path), self.source), project)
+        path = str(self.path)
+        files = DiskFiles(top_of(str(self.path.parent)))
+        files.callers[path] = Neighbours([path], {}).importers(path)
+        return Program(Source(path, self.source), Project(files))

@@ -14,6 +14,11 @@ _SAVES = re.compile(
 """How what saves tensors is called, where this file does not define it."""
 
 
+def is_of_host(tree: ast.Module, name: str, line: int) -> bool:
+    """Whether what a function, or without a name the file, loads at a line was saved on the host, or by itself."""
+    return may_have_saved(tree, name, line) or saves_host_copies(tree) or loads_arrays(tree, name, line)
+
+
 def may_have_saved(tree: ast.Module, name: str, line: int) -> bool:
     """Whether a file may save something before it comes to a line of its function `name`, or without one of its own.
 
@@ -34,6 +39,45 @@ def saves_host_copies(tree: ast.Module) -> bool:
         if ast.unparse(call.func) == "torch.save" and call.args
     ]
     return bool(saved) and all(_is_host_copy(scope, value) for scope, value in saved)
+
+
+def loads_arrays(tree: ast.Module, name: str, line: int) -> bool:
+    """Whether what a function, or without a name the file, loads at a line is given to numpy as it is: so it was saved
+    on the host, for numpy takes nothing that is on a device.
+    """
+    scope = dict(functions(tree)).get(name, tree) if name else tree
+    nodes = list(own_nodes(scope))
+    taken = [pair for one in nodes for pair in _taken(one)]
+    at_line = (one for one in nodes if isinstance(one, ast.Assign) and one.lineno <= line <= (one.end_lineno or 0))
+    loaded = {word for one in at_line for target in one.targets for word in _names(target)}
+    size = -1
+    while len(loaded) > size:
+        size = len(loaded)
+        loaded |= {word for target, value in taken if _holder(value) in loaded for word in _names(target)}
+    calls = (one for one in nodes if isinstance(one, ast.Call) and re.match(r"(np|numpy)\.", ast.unparse(one.func)))
+    return any(_holder(one) in loaded for call in calls for one in call.args)
+
+
+def _taken(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What takes a value, or parts of it, as it is: names, the target of a loop, a list that it is appended to."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            yield from ((one, value) for one in targets)
+        case ast.For(target=target, iter=value):
+            yield target, value
+        case ast.Call(func=ast.Attribute(value=into, attr="append"), args=[value]):
+            yield into, value
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    return (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
+
+
+def _holder(value: ast.expr) -> str:
+    """`found` of `found["x"][0]`; nothing of what is computed."""
+    while isinstance(value, ast.Subscript | ast.Starred):
+        value = value.value
+    return value.id if isinstance(value, ast.Name) else ""
 
 
 def _is_host_copy(scope: ast.AST, value: ast.expr) -> bool:

@@ -45,6 +45,7 @@ def with_parts(
         checksum=zlib.crc32(patch.before),
         local_host=tuple(sorted(host_names(patch, findings))),
         made_on_host=tuple(sorted(on_host(target.name, first))),
+        init_host=tuple(sorted(on_host(f"{owner}.__init__", 0))) if (owner := target.name.rpartition(".")[0]) else (),
         new_names=_read_anew(target.name, tree, patch, ast.Name),
         new_attributes=_read_anew(target.name, tree, patch, ast.Attribute),
     )

@@ -38,6 +38,7 @@ class Target:
     checksum: int = 0
     local_host: tuple[str, ...] = ()
     made_on_host: tuple[str, ...] = ()
+    init_host: tuple[str, ...] = ()
     new_names: tuple[str, ...] = ()
     new_attributes: tuple[str, ...] = ()
     part: tuple[int, ...] = ()

@@ -31,8 +31,8 @@ class Target:
 
     `parts` are the first and last lines of what may be run alone, those that say most first. `before` has for each line
     the one of the file before, whose `checksum` it is, and 0 for a patched one. `local_host` are names of which a
-    finding says that they are on the host, `made_on_host` those that their own making puts there. The `new_names` and
-    `new_attributes` are read since the patch.
+    finding says that they are on the host, `made_on_host` those that their own making puts there, and
+    `init_host` such parameters of the constructor. The `new_names` and `new_attributes` are read since the patch.
     """
 
     file: str
@@ -48,6 +48,7 @@ class Target:
     checksum: int = 0
     local_host: tuple[str, ...] = ()
     made_on_host: tuple[str, ...] = ()
+    init_host: tuple[str, ...] = ()
     new_names: tuple[str, ...] = ()
     new_attributes: tuple[str, ...] = ()
 

@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -228,14 +228,15 @@ def _began(tree: ast.Module, target: Target, best: Arguments | None) -> Argument
         function = definition(tree, names) if any(names) else None
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             rank, skipped = usual_rank(function), int(len(path) > 1)
+            host = {*target.host, *(target.init_host if where == "init" else target.made_on_host)}
             known = dict(getattr(best, where))
             found[where] = tuple(
-                (name, known.get(name, value)) for name, value in _given(function, target, rank, skipped)
+                (name, known.get(name, value)) for name, value in _given(function, host, rank, skipped)
             )
     return Arguments(found["init"], found["call"])
 
 
-def _given(function: Any, target: Target, rank: int, skipped: int) -> Iterator[tuple[str, Value]]:
+def _given(function: Any, host: Set[str], rank: int, skipped: int) -> Iterator[tuple[str, Value]]:
     given, uses = function.args, uses_of(function)
     if any(getattr(one, "id", "") == "staticmethod" for one in function.decorator_list):
         skipped = 0
@@ -243,7 +244,7 @@ def _given(function: Any, target: Target, rank: int, skipped: int) -> Iterator[t
     defaults = [*[None] * (len(named) - len(given.defaults)), *given.defaults]
     pairs = [*zip(named[skipped:], defaults[skipped:]), *zip(given.kwonlyargs, given.kw_defaults)]
     for one, default in pairs:
-        yield one.arg, _constant(default) or _proposed(one, uses, target, rank)
+        yield one.arg, _constant(default) or _proposed(one, uses, host, rank)
     if given.vararg is not None:
         yield given.vararg.arg, Items((), is_tuple=True)
     if given.kwarg is not None:
@@ -257,10 +258,10 @@ def _constant(node: ast.expr | None) -> Value | None:
         return None
 
 
-def _proposed(one: ast.arg, uses: dict[str, Uses], target: Target, rank: int) -> Value:
+def _proposed(one: ast.arg, uses: dict[str, Uses], host: Set[str], rank: int) -> Value:
     annotation = inspect.Parameter.empty if one.annotation is None else ast.unparse(one.annotation)
     parameter = inspect.Parameter(one.arg, inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
-    return proposed(About(parameter, uses.get(one.arg, Uses()), None, rank, one.arg in target.host))[0]
+    return proposed(About(parameter, uses.get(one.arg, Uses()), None, rank, one.arg in host))[0]
 
 
 def _parameter(name: str, is_needed: bool) -> inspect.Parameter:

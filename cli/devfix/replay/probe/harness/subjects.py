@@ -86,7 +86,7 @@ class Called:
             if one.kind is inspect.Parameter.VAR_KEYWORD or (is_open and (where == "init" or len(parameters) > 1)):
                 continue
             rank = usual_rank(self._scope(node))
-            is_host = one.name in target.host or (where == "call" and one.name in target.made_on_host)
+            is_host = one.name in {*target.host, *(target.init_host if where == "init" else target.made_on_host)}
             about = About(one, found.get(one.name, Uses()), documented_ranks(documents, one.name), rank, is_host)
             listed.append(((where, one.name), about))
 
