@@ -58,6 +58,7 @@ def test_what_is_bound_behind_the_line_does_not_count() -> None:
         ("f(torch.zeros(3).cuda())", False),
         ("x = read().detach().cpu()\nf(x)", True),
         ("torch.utils.data.DataLoader(rows, collate_fn=f)", True),
+        ("options = dict(collate_fn=f)\ntorch.utils.data.DataLoader(rows, **options)", True),
         ("torch.utils.data.DataLoader(rows, collate_fn=g)", False),
         ("", False),
     ],

@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 from devfix.project.import_graph import DiskFiles
+from devfix.replay.harness.host_names import HostNames
 from devfix.replay.harness.own_files import loads_arrays, saves_host_copies
 from devfix.replay.harness.reaching import Reached
 
@@ -145,3 +146,15 @@ def test_a_file_that_saves_nothing_says_nothing() -> None:
 def test_what_is_given_to_numpy_was_saved_on_the_host(read: str, is_array: bool) -> None:
     text = f"import numpy as np\nimport torch\ndef load(path, net, other):\n    found = torch.load(path)\n    {read}\n"
     assert loads_arrays(ast.parse(text), "load", 4) is is_array
+
+
+@pytest.mark.parametrize(("given", "names"), [("y.detach().cpu()[0]", {"logits"}), ("y", set())])
+def test_what_callers_in_other_files_give_is_where_these_put_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, names: set[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "results.py"
+    path.write_text("class Result:\n    def __init__(self, logits):\n        self.logits = logits.numpy()\n")
+    text = f"from results import Result\ndef step(net, x):\n    y = net(x)\n    return Result({given})\n"
+    (tmp_path / "module.py").write_text(text)
+    assert HostNames(path, path.read_bytes()).at("Result.__init__", 0) == names

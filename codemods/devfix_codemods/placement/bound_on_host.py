@@ -4,10 +4,10 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.catalogue import canonical, effect, method_effect
-from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.graph import MADE, Birth, Turn
 from devfix_codemods.placement.imported_calls import stays_on_host
 from devfix_codemods.placement.places import Where
@@ -61,27 +61,41 @@ def _bindings(scope: Function) -> Iterator[tuple[str, Node]]:
 def _is_on_host(analysis: Analysis, node: Node) -> bool:
     if node.op is not Op.PARAM:
         return _is_made_on_host(analysis, node)
-    if _collates(analysis, node.function):
-        return True
-    given = analysis.kinds.given.get(node, ())
+    function, given = node.function, list[Node]()
+    for module in _speaking(analysis, function):
+        if any(_runs(analysis, one, function) for one in _collating(module)):
+            return True
+        for call in module.of(Op.CALL):
+            if _runs(analysis, call.args[0], function):
+                given += (argument for argument, parameter in bound(call, function) if parameter is node)
     return bool(given) and all(_is_given_on_host(analysis, one) for one in given)
+
+
+def _speaking(analysis: Analysis, function: Function) -> Iterator[Module]:
+    """This file, and those that import it and speak of the function, or of its class."""
+    name = function.owner.name if function.owner is not None and function.name == "__init__" else function.name
+    yield analysis.module
+    yield from analysis.kinds.imported.importing(name)
+
+
+def _collating(module: Module) -> Iterator[Node]:
+    """What a file names as `collate_fn`, in a call of a loader or in a mapping of what that gets."""
+    for node in (*module.of(Op.CALL), *module.of(Op.MAPPING)):
+        values = node.args[1:] if node.op is Op.CALL else node.args
+        yield from (value for word, value in zip(node.extras, values) if word == "collate_fn")
+
+
+def _runs(analysis: Analysis, callee: Node, function: Function) -> bool:
+    """Whether a value is a function, or the class whose constructor it is."""
+    found = analysis.kinds.imported.definition(callee)
+    return found is function or (isinstance(found, Class) and found.methods.get("__init__") is function)
 
 
 def _is_given_on_host(analysis: Analysis, value: Node) -> bool:
     """Whether a caller, perhaps in another file, gives what is made on the host or copied there."""
-    if value.op is Op.PARAM:
-        return False
     if value.function.module is analysis.module:
-        return _is_made_on_host(analysis, value)
+        return value.op is not Op.PARAM and _is_made_on_host(analysis, value)
     return stays_on_host(value)
-
-
-def _collates(analysis: Analysis, function: Function) -> bool:
-    """Whether a loader of this file, or of one that imports it, puts batches together with a function."""
-    imported = analysis.kinds.imported
-    modules = (analysis.module, *imported.importing(function.name))
-    given = (keyword(call, "collate_fn") for module in modules for call in module.of(Op.CALL))
-    return any(one is not None and imported.definition(one) is function for one in given)
 
 
 def _is_made_on_host(analysis: Analysis, node: Node) -> bool:
