@@ -155,6 +155,6 @@ def test_what_callers_in_other_files_give_is_where_these_put_it(
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "results.py"
     path.write_text("class Result:\n    def __init__(self, logits):\n        self.logits = logits.numpy()\n")
-    text = f"from results import Result\ndef step(net, x):\n    y = net(x)\n    return Result({given})\n"
+    text = f"from results import Result\ndef step(net, x):\n    y = net.cuda()(x.cuda())\n    return Result({given})\n"
     (tmp_path / "module.py").write_text(text)
     assert HostNames(path, path.read_bytes()).at("Result.__init__", 0) == names
