@@ -1,7 +1,7 @@
 """What functions of other files give, part by part: made there on the host, moved there, or what they were given."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,14 +14,14 @@ from devfix_codemods.placement.calls import bound, function_of
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.imported_calls import place_of_move
 from devfix_codemods.placement.indices import slices
-from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
+from devfix_codemods.placement.places import HOST, Place, Where, sounds_like_device
 from devfix_codemods.placement.unpacked import returned_at
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
-DEEPEST = 20
-"""So many values a tensor that is given may be computed through."""
+DEEPEST = 8
+"""Through so many values it is asked whether something is a list."""
 _VIEWS = frozenset({"T", "mT", "data"})
 
 
@@ -47,29 +47,22 @@ def results_elsewhere(births: "Births") -> None:
 
 def _add(births: "Births", call: Node, called: Function) -> None:
     whole = _common(_root(value) for value, _ in called.returns)
-    parts = list(_parts(births, call, called))
-    roots = {part: root for part, root in parts if root is not None}
-    if whole is None and not roots:
-        return
-    leaves_place = _leaves_place(births, call, called)
-    given = {parameter: argument for argument, parameter in bound(call, called)}
-    every = roots if parts else {call: whole} if whole is not None else {}
-    if len(every) >= len(parts) and _are_placed(births, call, called, every):
+    parts = dict(_parts(births, call, called))
+    told = {value: root for value, root in (parts or {call: whole}).items() if root is not None}
+    places = _places(births, call, called, told)
+    if len(told) == len(parts or {call: whole}) and places is not None:
         births.read_elsewhere.add(call)  # then it does to what it gets what it does to its parts, and no more
-    for value, root in ((call, whole), *roots.items()):
-        if root is None:
-            continue
-        if root.node is None:
-            if not leaves_place:
-                continue
+    given = {parameter: argument for argument, parameter in bound(call, called)}
+    leaves_place = _leaves_place(births, call, called)
+    for value, root in {**told, **({call: whole} if whole is not None else {})}.items():
+        if root.node is None and leaves_place:
             births.graph.add(Source(value, HOST, Birth.ARRAY, ("made-elsewhere",)))
-        elif call not in births.read_elsewhere:
-            continue
-        elif root.node.op is not Op.PARAM:
-            place = place_of_move(births.kinds, call, called, root.node)
-            births.graph.add(Source(value, place or CUDA, Birth.MOVE, ("moved-by-call",)))
-        elif root.node in given:
+        elif call in births.read_elsewhere and places is not None and root.node in places:
+            births.graph.add(Source(value, places[root.node], Birth.MOVE, ("moved-by-call",)))
+        elif call in births.read_elsewhere and root.node in given:
             births.graph.same(given[root.node], value, "call", call.guard)
+        else:
+            continue
         births.told_elsewhere |= {value, call}
 
 
@@ -79,15 +72,12 @@ def _parts(births: "Births", call: Node, called: Function) -> Iterator[tuple[Nod
             yield part, _common(_root(value) for value, _ in values)
 
 
-def _are_placed(births: "Births", call: Node, called: Function, roots: dict[Node, _Root]) -> bool:
-    """Whether it is known where all moves of a function take their parts, and some part is not moved."""
-    moves = [root.node for root in roots.values() if root.node is not None and root.node.op is not Op.PARAM]
-    places = [place_of_move(births.kinds, call, called, move) for move in moves]
-    return all(map(_is_device, places)) and len(moves) < len(roots)
-
-
-def _is_device(place: Place | None) -> bool:
-    return place is not None and place.where is Where.DEVICE
+def _places(births: "Births", call: Node, called: Function, told: Mapping[Node, _Root]) -> dict[Node, Place] | None:
+    """Where all moves of a function take its parts; None where that is not known, or where it moves all of them."""
+    moves = [root.node for root in told.values() if root.node is not None and root.node.op is not Op.PARAM]
+    places = {move: place_of_move(births.kinds, call, called, move) for move in moves}
+    known = {move: place for move, place in places.items() if place is not None and place.where is Where.DEVICE}
+    return known if len(known) == len(places) and len(moves) < len(told) else None
 
 
 def _leaves_place(births: "Births", call: Node, called: Function) -> bool:
@@ -108,23 +98,32 @@ def _common(roots: Iterable[_Root | None]) -> _Root | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _root(node: Node, depth: int = 0) -> _Root | None:
-    """What a tensor with dimensions is made of; None where that is more than one thing, or not known."""
-    if depth > DEEPEST:
-        return None
+def _root(node: Node, known: dict[Node, _Root | None] | None = None) -> _Root | None:
+    """What a tensor with dimensions is made of; None where that is more than one thing, or not known.
+
+    `known` are the values that were asked before: what a loop computes of itself is not known.
+    """
+    known = {} if known is None else known
+    if node not in known:
+        known[node] = None
+        known[node] = _found(node, known)
+    return known[node]
+
+
+def _found(node: Node, known: dict[Node, _Root | None]) -> _Root | None:
     match node.op:
         case Op.PARAM:
             return None if str(node.extra).startswith("*") or _may_change(node) else _Root(node)
         case Op.PHI:
-            return _common(_root(one, depth + 1) for one in node.args if one is not node)
+            return _common(_root(one, known) for one in node.args if one is not node)
         case Op.ITEM:
-            return _root_of_item(node, depth + 1)
+            return _root_of_item(node, known)
         case Op.OPERATION:
-            return _common(_root(one, depth + 1) for one in node.args if one.op is not Op.CONST)
+            return _common(_root(one, known) for one in node.args if one.op is not Op.CONST)
         case Op.ATTR if node.extra in _VIEWS:
-            return _root(node.args[0], depth + 1)
+            return _root(node.args[0], known)
         case Op.CALL:
-            return _root_of_call(node, depth + 1)
+            return _root_of_call(node, known)
     return None
 
 
@@ -148,18 +147,18 @@ def _holder(node: Node) -> Node:
     return node
 
 
-def _root_of_item(node: Node, depth: int) -> _Root | None:
+def _root_of_item(node: Node, known: dict[Node, _Root | None]) -> _Root | None:
     base = node.args[0]
     if base.op is Op.SEQUENCE and isinstance(node.extra, int):
-        return _root(base.args[node.extra], depth) if -1 < node.extra < len(base.args) else None
-    return _root(base, depth) if any(map(slices, node.args[1:])) else None
+        return _root(base.args[node.extra], known) if -1 < node.extra < len(base.args) else None
+    return _root(base, known) if any(map(slices, node.args[1:])) else None
 
 
-def _root_of_call(call: Node, depth: int) -> _Root | None:
+def _root_of_call(call: Node, known: dict[Node, _Root | None]) -> _Root | None:
     callee = call.args[0]
     local = function_of(callee)
     if local is not None:
-        return _root_of_local(call, local, depth)
+        return _root_of_local(call, local, known)
     found = names(callee)
     row = effect(canonical(found[0])) if found else method_effect(str(callee.extra)) if callee.op is Op.ATTR else None
     if row in {Effect.MOVE, Effect.CUDA} and not found:
@@ -176,19 +175,19 @@ def _root_of_call(call: Node, depth: int) -> _Root | None:
         case Effect.CONVERSION if operand is not None and _is_plain_row(operand):
             return _MADE
         case Effect.SEQUENCE if operand is not None and operand.op in {Op.SEQUENCE, Op.COMPREHENSION}:
-            return _common(_root(_joined(one), depth) for one in operand.args)
+            return _common(_root(_joined(one), known) for one in operand.args)
         case Effect.SAME if operand is not None and called not in rows.REDUCTIONS:
-            return _root(operand, depth)
+            return _root(operand, known)
     return None
 
 
-def _root_of_local(call: Node, called: Function, depth: int) -> _Root | None:
+def _root_of_local(call: Node, called: Function, known: dict[Node, _Root | None]) -> _Root | None:
     """What another function of the same file gives, made of its own or of what it gets."""
-    root = _common(_root(value, depth) for value, _ in called.returns) if not called.yields else None
+    root = _common(_root(value, known) for value, _ in called.returns) if not called.yields else None
     if root is None or root.node is None:
         return root if not any(map(sounds_like_device, called.parameters)) else None
     given = {parameter: argument for argument, parameter in bound(call, called)}
-    return _root(given[root.node], depth) if root.node in given else None
+    return _root(given[root.node], known) if root.node in given else None
 
 
 def _joined(node: Node) -> Node:
@@ -198,14 +197,16 @@ def _joined(node: Node) -> Node:
 
 def _is_plain_row(node: Node, depth: int = 0) -> bool:
     """Whether a value is a display, an array, or what a function gives for a list: no tensor, and not one number."""
+    if depth > DEEPEST:
+        return False
     match node.op:
         case Op.SEQUENCE | Op.COMPREHENSION:
             return not any(_root(one) is _MADE for one in node.args)
         case Op.AFTER:  # a list that is filled
             return _is_plain_row(node.args[0], depth + 1)
-        case Op.PHI if depth < DEEPEST:
+        case Op.PHI:
             return all(_is_plain_row(one, depth + 1) for one in node.args if one is not node)
-        case Op.CALL if depth < DEEPEST:
+        case Op.CALL:
             called = names(node.args[0])[:1]
             local = function_of(node.args[0])
             returned = [value for value, _ in local.returns] if local is not None else []
