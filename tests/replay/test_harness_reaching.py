@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 from devfix.project.import_graph import DiskFiles
-from devfix.replay.harness.host_names import HostNames
+from devfix.replay.harness.host_names import host_names
 from devfix.replay.harness.own_files import loads_arrays, saves_host_copies
 from devfix.replay.harness.reaching import Reached
 
@@ -157,4 +157,5 @@ def test_what_callers_in_other_files_give_is_where_these_put_it(
     path.write_text("class Result:\n    def __init__(self, logits):\n        self.logits = logits.numpy()\n")
     text = f"from results import Result\ndef step(net, x):\n    y = net.cuda()(x.cuda())\n    return Result({given})\n"
     (tmp_path / "module.py").write_text(text)
-    assert HostNames(path, path.read_bytes()).at("Result.__init__", 0) == names
+    with host_names(path, path.read_bytes()) as on_host:
+        assert on_host("Result.__init__", 0) == names

@@ -49,13 +49,14 @@ def _add(births: "Births", call: Node, called: Function) -> None:
     whole = _common(_root(value) for value, _ in called.returns)
     parts = dict(_parts(births, call, called))
     told = {value: root for value, root in (parts or {call: whole}).items() if root is not None}
+    if not told and whole is None:
+        return
     places = _places(births, call, called, told)
     if len(told) == len(parts or {call: whole}) and places is not None:
         births.read_elsewhere.add(call)  # then it does to what it gets what it does to its parts, and no more
     given = {parameter: argument for argument, parameter in bound(call, called)}
-    leaves_place = _leaves_place(births, call, called)
     for value, root in {**told, **({call: whole} if whole is not None else {})}.items():
-        if root.node is None and leaves_place:
+        if root.node is None and _leaves_place(births, call, called):
             births.graph.add(Source(value, HOST, Birth.ARRAY, ("made-elsewhere",)))
         elif call in births.read_elsewhere and places is not None and root.node in places:
             births.graph.add(Source(value, places[root.node], Birth.MOVE, ("moved-by-call",)))

@@ -15,7 +15,7 @@ from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
 from devfix.replay.comparing import difference
 from devfix.replay.harness.conditions import told_places
-from devfix.replay.harness.host_names import HostNames
+from devfix.replay.harness.host_names import host_names
 from devfix.replay.harness.listings import Listing, listing_of
 from devfix.replay.harness.own_files import is_of_host
 from devfix.replay.harness.reaching import Reached
@@ -90,8 +90,8 @@ class Harness:
         places = frozenset(bug_places(file, patch, change.findings))
         tree = ast.parse(patch.after)
         titled = (replace(target, title=file) for target in found[:MOST_TARGETS])
-        on_host = HostNames(change.path.with_suffix(".py"), patch.before)
-        targets = [with_parts(target, tree, patch, change.findings, on_host.at) for target in titled]
+        with host_names(change.path.with_suffix(".py"), patch.before) as on_host:
+            targets = [with_parts(target, tree, patch, change.findings, on_host) for target in titled]
         driving = _Driving(self.schedule, self.backend, self.version, change, listing, places)
         return _together(tuple(driving.driven(targets)), patch, file)
 
@@ -179,7 +179,7 @@ class _Driving:
         target = replace(target, part=found.part)
         program = Program(self._driver, text=found.text)
         ours, plain = (self._runs(program, target.told, backend) for backend in (self.backend, PlainCpu()))
-        tree = ast.parse(self._patch.after)
+        tree = self._reached.tree
         first = found.part[0] if found.part else min(target.lines)
         verdict = Proof(
             ours,
@@ -189,7 +189,7 @@ class _Driving:
             self.listing.file,
             self.places,
             has_host=bool(target.host or found.part),
-            needs_accelerator=self._reached(tree).asks_before(target.name, first),
+            needs_accelerator=self._reached.asks_before(target.name, first),
             saved_on_host=is_of_host(tree, target.name, first),
         ).verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
@@ -204,11 +204,14 @@ class _Driving:
         step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
         return Driven(target, verdict, found.text, step, ours, found.absent)
 
-    def _reached(self, tree: ast.Module) -> Reached:
+    @cached_property
+    def _reached(self) -> Reached:
         """The patched file among those that it imports, as far as these are patched, too."""
         data = {str(path): data for path, data in self.version.data.items() if data is not None}
         path = str(self.change.path)
-        return Reached(path, tree, DiskFiles(top_of(str(self.change.path.parent)), unsaved=data))
+        return Reached(
+            path, ast.parse(self._patch.after), DiskFiles(top_of(str(self.change.path.parent)), unsaved=data)
+        )
 
     @property
     def _driver(self) -> Path:

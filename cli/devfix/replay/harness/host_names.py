@@ -1,8 +1,7 @@
 """Which names of a changed file are bound to what is made on the host, by the placement analysis."""
 
-from collections.abc import Set
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager
 from pathlib import Path
 
 from devfix_codemods.placement.bound_on_host import bound_on_host
@@ -13,25 +12,24 @@ from devfix_codemods.source import Source
 from devfix.project.import_graph import DiskFiles, Neighbours, top_of
 
 
-@dataclass(frozen=True)
-class HostNames:
-    """The file at `path`, with the text `source`; what it imports, and what imports it, is read from the disk."""
+@contextmanager
+def host_names(file: Path, source: bytes) -> Iterator[Callable[[str, int], Set[str]]]:
+    """What tells which names a function, or without one the file, binds to what is made on the host before a line.
 
-    path: Path
-    source: bytes
+    What the file with the text `source` imports, and what imports it, is read from the disk. It is analysed once.
+    """
+    path = str(file)
+    files = DiskFiles(top_of(str(file.parent)))
+    files.callers[path] = Neighbours([path], {}).importers(path)
+    program = Program(Source(path, source), Project(files))
 
-    def at(self, function: str, line: int) -> Set[str]:
-        """The names that a function, or without one the file, binds to what is made on the host before a line."""
+    def at(function: str, line: int) -> Set[str]:
         try:
-            return bound_on_host(self._program.placement, function, line)
+            return bound_on_host(program.placement, function, line)
         except RecursionError:  # of the deepest nesting: nothing is known then
             return frozenset()
-        finally:
-            self._program.forget()
 
-    @cached_property
-    def _program(self) -> Program:
-        path = str(self.path)
-        files = DiskFiles(top_of(str(self.path.parent)))
-        files.callers[path] = Neighbours([path], {}).importers(path)
-        return Program(Source(path, self.source), Project(files))
+    try:
+        yield at
+    finally:
+        program.forget()
