@@ -143,3 +143,69 @@ CONVERTED = """
 def test_what_is_converted_is_a_tensor(placed, converted: str, sure: bool) -> None:
     found = placed(CONVERTED.format(converted=converted)).conflicts
     assert any(one.confidence > 0.75 for one in found) == sure
+
+
+STATEMENTS = """
+    class Agent(Base):
+        def sample(self, rows):
+            {before}
+            {other}
+            {left}
+            return {given}
+"""
+ONE = "x = torch.from_numpy(np.vstack([one.x for one in rows])).float().to(self.device)"
+OTHER = "y = torch.from_numpy(np.vstack([one.y for one in rows])).float().to(self.device)"
+LEFT = "z = torch.from_numpy(np.stack([int(one.z) for one in rows])).float()"
+
+
+def _statements(left: str, before: str = ONE, other: str = OTHER, given: str = "x, y, z") -> str:
+    return STATEMENTS.format(before=before, other=other, left=left, given=given)
+
+
+@pytest.mark.parametrize(
+    ("left", "links"),
+    [
+        (LEFT, ("array-made", "family-two")),
+        (OTHER.replace("y = ", "z = ").removesuffix(".to(self.device)"), ("array-made", "twin-two")),
+    ],
+)
+def test_arrays_that_a_row_of_statements_moves(placed, left: str, links: tuple[str, ...]) -> None:
+    assert [one.links for one in placed(_statements(left)).conflicts] == [links]
+
+
+@pytest.mark.parametrize(
+    ("left", "before", "other"),
+    [
+        (LEFT.replace(".float()", ".float().to(self.device)"), ONE, OTHER),
+        (LEFT, ONE.removesuffix(".to(self.device)"), OTHER.removesuffix(".to(self.device)")),
+        (LEFT, ONE.replace("self.device", "'cpu'"), OTHER.replace("self.device", "'cpu'")),
+        (LEFT.replace(".float()", ".float().unsqueeze(0)"), ONE, OTHER),
+        (LEFT.replace("torch.from_numpy", "len"), ONE, OTHER),
+    ],
+)
+def test_arrays_that_are_moved_or_made_otherwise(placed, left: str, before: str, other: str) -> None:
+    assert placed(_statements(left, before, other)).births == []
+
+
+ENTRIES = """
+    from lib import wanted
+
+    def main(loader, device):
+        net = nn.Linear(3, 3).to(device)
+        _, sample = loader.next()
+        x = wanted(sample["x"]{first})
+        y = wanted(sample["y"]{second}){third}
+        return net(x) + net(y)
+"""
+
+
+def test_entries_that_calls_get_and_one_of_which_is_moved(placed) -> None:
+    found = placed(ENTRIES.format(first="", second=".to(device)", third=""))
+    assert found.births == ["sample['x']"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third"), [("", "", ""), (".to(device)", ".to(device)", ""), ("", ".cpu()", "")]
+)
+def test_entries_that_are_moved_all_or_not_at_all(placed, first: str, second: str, third: str) -> None:
+    assert placed(ENTRIES.format(first=first, second=second, third=third)).births == []

@@ -91,6 +91,8 @@ USED = {
     ),
     "compared with a tensor": ("def f(x):\n    probe(x)\n    return torch.zeros(3) == x", None),
     "by columns": ("def f(x):\n    probe(x)\n    x[:, None]", None),
+    "by columns that are used as a tensor": ("def f(x):\n    probe(x)\n    x[:, None].unsqueeze(0)", Kind.TENSOR),
+    "by one row that is used as a tensor": ("def f(x):\n    probe(x)\n    x[0].unsqueeze(0)", None),
     "by backward": ("from lib import g\ndef f():\n    x = g()\n    probe(x)\n    x.backward()", Kind.TENSOR),
     "by a method that only modules have": ("def f(n):\n    probe(n)\n    n.parameters()", Kind.MODULE),
     "by train": ("def f(n):\n    probe(n)\n    n.train()", Kind.MODULE),

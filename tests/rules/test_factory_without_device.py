@@ -1468,3 +1468,59 @@ class Linear(nn.Module):
 def test_what_may_be_a_number_there_has_no_device(rule, asked: str, followed: bool) -> None:
     found = rule.findings(SCALAR_ZEROS.format(asked=asked))
     assert any("zero.device" in repr(one.fix) for one in found) is followed
+
+
+PADDED = """
+from typing import List
+import torch
+def pad(rows: List[torch.Tensor], longest: int) -> torch.Tensor:
+    missing = [longest - one.size(0) for one in rows]
+    return torch.stack([torch.cat([{row}, {made}]) for row, count in zip(rows, missing)])
+"""
+MADE = "torch.full((count,), 0.0, dtype=row.dtype"
+
+
+def test_what_a_comprehension_makes_follows_what_it_goes_through(rule) -> None:
+    program = PADDED.format(row="row", made=f"{MADE})")
+    assert rule.fixed(program) == PADDED.format(row="row", made=f"{MADE}, device=row.device)")
+
+
+@pytest.mark.parametrize(
+    ("row", "made"),
+    [
+        ("row", f"{MADE}, device=row.device)"),
+        ("row", f"{MADE}).to(row.device)"),
+        ("row", f"{MADE}).to(row)"),
+        ("row.cpu()", f"{MADE})"),
+    ],
+)
+def test_what_a_comprehension_makes_beside_what_is_there(rule, row: str, made: str) -> None:
+    assert rule.findings(PADDED.format(row=row, made=made)) == ()
+
+
+ROTATED = """
+import torch
+def rotate(steps, width):
+    scale = torch.arange(width, dtype=torch.float32{device})
+    return {shown} * scale
+"""
+
+
+def test_what_meets_a_dimension_that_an_index_adds(rule) -> None:
+    shown = "steps[:, None].float()"
+    assert rule.fixed(ROTATED.format(device="", shown=shown)) == ROTATED.format(
+        device=", device=steps.device", shown=shown
+    )
+
+
+@pytest.mark.parametrize(
+    ("device", "shown"),
+    [
+        (", device=steps.device", "steps[:, None].float()"),
+        ("", "steps[:, None].float().cpu()"),
+        ("", "steps[:, None]"),
+        ("", "steps[0]"),
+    ],
+)
+def test_what_may_be_an_array_says_no_device(rule, device: str, shown: str) -> None:
+    assert [one for one in rule.findings(ROTATED.format(device=device, shown=shown)) if one.fix is not None] == []

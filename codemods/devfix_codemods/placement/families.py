@@ -42,7 +42,7 @@ class Families:
         for base, row in self._rows():
             self._row(base, row)
         left_in_displays(self._births)
-        ParallelStatements(self._births, self._comes_from_outside).all()
+        ParallelStatements(self._births, self._comes_from_outside, self._is_given_by_method).all()
         self._fields()
         self._twin_loops()
         Together(self._births).all()

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, computes, libraries
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor
-from devfix_codemods.placement.indices import compared, indices
+from devfix_codemods.placement.indices import compared, indices, slices_columns
 from devfix_codemods.placement.naming import sounds_like_pipeline
 from devfix_codemods.placement.unpacked import returned_at
 
@@ -29,12 +29,21 @@ def made_of_one(kinds: "Kinds") -> None:
 
 
 def _sources_of(node: Node) -> list[Node]:
-    """What arithmetic computes with beside numbers, what is compared, and what a method shows in another shape."""
+    """What arithmetic computes with beside numbers, what is compared, and what a method or an index of several
+    dimensions shows in another shape."""
     if node.op in {Op.OPERATION, Op.COMPARE}:
         return [one for one in node.args if one.op is not Op.CONST]
+    if node.op is Op.ITEM:
+        is_shown = any(map(slices_columns, node.args[1:])) and not _is_tested(node.args[0], node.guard)
+        return [node.args[0]] if is_shown else []
     callee = node.args[0]
     shown = callee.op is Op.ATTR and callee.extra in rows.SHAPING and not names(callee)
     return [callee.args[0]] if shown else []
+
+
+def _is_tested(value: Node, guard: Guard) -> bool:
+    """Whether a guard asks what sort of thing a value is: it may be another one elsewhere."""
+    return any(isinstance(atom, tuple) and atom[:2] == ("isinstance", key(value)) for atom, _ in guard)
 
 
 def given_and_got(kinds: "Kinds") -> None:
@@ -224,7 +233,7 @@ def called_parts(kinds: "Kinds") -> None:
             kinds.say(part, Kind.MODULE, 1)
 
 
-_COMPUTED = frozenset({Op.OPERATION, Op.COMPARE, Op.CALL})
+_COMPUTED = frozenset({Op.OPERATION, Op.COMPARE, Op.CALL, Op.ITEM})
 _MOVING = frozenset({"to", "cuda", "cpu"})
 _TAKEN = UNKNOWN | {Op.ATTR}
 """What may be a part of a batch, and of any kind."""

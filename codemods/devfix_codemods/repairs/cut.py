@@ -65,9 +65,19 @@ def name_at(node: Node, user: Node) -> str | None:
     return next((name for name, one in point.environment.items() if isinstance(name, str) and one is node), None)
 
 
-def row_of(syntax: ast.AST) -> list[ast.expr]:
-    """The values of a tuple, and what a call of an object is given."""
-    if isinstance(syntax, ast.Tuple) and isinstance(syntax.ctx, ast.Load):
+def name_in(operand: Node, operation: Node) -> str | None:
+    """What an operand is called in its operation, also where the statement has no name for it: in comprehensions."""
+    for one in (operation, *(each for each in operation.args if each.op is Op.SEQUENCE)):
+        given = one.args if one.op is Op.SEQUENCE else one.args[1:]
+        for node, written in zip(given, row_of(one.syntax)):
+            if node is operand and isinstance(written, ast.Name):
+                return written.id
+    return None
+
+
+def row_of(syntax: object) -> list[ast.expr]:
+    """The values of a tuple or a list, and what a call of an object is given."""
+    if isinstance(syntax, ast.List | ast.Tuple) and isinstance(syntax.ctx, ast.Load):
         return syntax.elts
     return [*syntax.args, *(one.value for one in syntax.keywords)] if isinstance(syntax, ast.Call) else []
 

@@ -5,12 +5,21 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from devfix_codemods.catalogue import Kind
-from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import OF_BATCHES, Turn
+from devfix_codemods.placement.graph import OF_BATCHES, Birth, Turn
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.cut import UNSAFE, Cut, behind_making, name_at, operand_syntax, operands
+from devfix_codemods.repairs.cut import (
+    UNSAFE,
+    Cut,
+    behind_making,
+    name_at,
+    name_in,
+    operand_syntax,
+    operands,
+    with_keyword,
+)
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import before
 from devfix_codemods.source import Source
@@ -67,9 +76,18 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
     if syntax is None or (operand is not conflict.birth.node and kinds.says(operand, Kind.SEQUENCE)):
         return  # `(h, c)` has no `.to`
     shown = [edge.other for one in others for edge in analysis.graph.edges[one] if edge.turn is Turn.SAME]
-    for other in (*others, *shown):
-        text = name_at(other, operation)
-        if text is not None and other is not operand:
+    for other in (*others, *(one for one in shown if one not in kinds.rows)):
+        text = name_at(other, operation) or name_in(other, operation)
+        if text is None or other is operand:
+            continue
+        if (
+            isinstance(syntax, ast.Call)
+            and syntax is conflict.birth.node.syntax
+            and conflict.birth.birth is Birth.FACTORY
+        ):
+            edit: Edit = with_keyword(source, syntax, f"{text}.device", "device")
+            yield Cut((edit,), f"Make it on `{text}.device`", harmless=True)
+        else:
             edit = ReplaceExpression(source.span(syntax), f"__node__.to({text}.device)")
             yield Cut((edit,), f"Move it to `{text}.device` where they meet", harmless=True)
 
