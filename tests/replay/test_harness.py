@@ -428,6 +428,30 @@ class Head(nn.Module):
     assert step(drive(text, "torch.zeros(4)", "torch.zeros(4, device=x.device)")) == "call"
 
 
+@pytest.mark.parametrize(
+    ("imported", "made"),
+    [
+        ("from .version import __version__, __version_tuple__", "pack.version"),
+        ("from . import _extension", None),
+        ("from torch.nowhere import sort", None),
+        ("from ._extension import sort", "pack._extension"),
+        ("from pack.build.names import NAMES", "pack.build"),
+    ],
+)
+def test_modules_that_a_build_makes_are_stood_in_for(
+    tree: Path, simulation: Simulated, imported: str, made: str | None
+) -> None:
+    folder = tree / "pack"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(f"{imported}\n")
+    (folder / "ops.py").write_text(POSITIONS)
+    change = Change(folder / "ops.py", POSITIONS.encode(), POSITIONS.replace(*ON_X).encode())
+    [result] = replay_on(simulation, [change], ReplayOptions(timeout=90, parallel_runs=1))
+    assert result.harness is not None
+    assert result.harness.absent == ((made,) if made is not None else ())
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
 def test_a_folder_without_an_init_file_is_imported_anew_with_its_package(tree: Path, simulation: Simulated) -> None:
     folder = tree / "pack" / "plain"
     folder.mkdir(parents=True)

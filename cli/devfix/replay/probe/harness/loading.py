@@ -35,7 +35,7 @@ def load(target: Target, root: Path, caller: Caller) -> Loaded:
         names: dict[str, Any] = {"__name__": "__main__", "__file__": str(root / "devfix_driver.py")}
         text = head(target, absent, is_run=True) if target.name else script(target, absent, is_run=True)
         attempt = caller.run(compile(text, DRIVER, "exec"), names)
-        missing = _missing(attempt.error) or _broken(attempt, root)
+        missing = _missing(attempt.error, own) or _broken(attempt, root)
         if missing is None or missing in absent or missing in own or len(absent) == _MOST:
             return Loaded(names, tuple(absent), attempt)
         absent.append(missing)
@@ -45,20 +45,24 @@ def load(target: Target, root: Path, caller: Caller) -> Loaded:
 
 def stand_in_for(error: BaseException, absent: list[str], target: Target, root: Path) -> str | None:
     """Have one more package stand in, and added to those that are absent, where an error says that it is missing."""
-    missing = _missing(error)
-    if missing is None or missing in absent or missing in _own_packages(target, root) or len(absent) >= _MOST:
+    own = _own_packages(target, root)
+    missing = _missing(error, own)
+    if missing is None or missing in absent or missing in own or len(absent) >= _MOST:
         return None
     absent.append(missing)
     standins.stand_in(missing)
     return missing
 
 
-def _missing(error: BaseException | None) -> str | None:
+def _missing(error: BaseException | None, own: set[str]) -> str | None:
+    """The package that is not installed, or the module of the project itself that only a build of it makes."""
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return None
     if isinstance(error, PackageNotFoundError):  # a project that is not installed asks for its own version
         return f"{error.name}==0"
-    top = error.name.partition(".")[0]
+    top, _, rest = error.name.partition(".")
+    if rest and top in own:
+        return error.name
     return None if top in sys.modules or top in sys.stdlib_module_names else top
 
 

@@ -125,6 +125,7 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: Any) -> Any:
         module = types.ModuleType(spec.name)
         vars(module)["__getattr__"] = StandIn(spec.name).__getattr__
+        vars(module).update({"__version__": "0", "__version_tuple__": (0,), "__version_info__": (0,)})
         return module
 
     def exec_module(self, module: Any) -> None:
