@@ -414,6 +414,27 @@ def test_a_project_that_is_not_installed_has_a_version(drive: Drive) -> None:
     assert result.harness.absent == ("no-such-project==0",)
 
 
+@pytest.mark.parametrize(
+    ("setting", "absent"),
+    [
+        ("TYPES = (np.float, np.float_)", ("numpy.float", "numpy.float_")),
+        ("TYPES = (np.float32, np.float64)", ()),
+    ],
+)
+def test_names_that_numpy_had_once(drive: Drive, setting: str, absent: tuple[str, ...]) -> None:
+    pytest.importorskip("numpy")
+    result = drive(f"import numpy as np\n\n{setting}\n{POSITIONS}", *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert result.harness.absent == absent
+
+
+def test_a_name_that_numpy_never_had(drive: Drive) -> None:
+    pytest.importorskip("numpy")
+    result = drive(f"import numpy as np\n\nTYPE = np.no_such_type\n{POSITIONS}", *ON_X)
+    assert result.harness is None or not result.harness.absent
+
+
 @pytest.mark.slow
 def test_what_another_base_lacks_is_missing(drive: Drive) -> None:
     text = """
@@ -426,6 +447,18 @@ class Head(nn.Module):
         return self.absent(x) + torch.zeros(4)
 """
     assert step(drive(text, "torch.zeros(4)", "torch.zeros(4, device=x.device)")) == "call"
+
+
+def test_a_package_that_takes_the_one_around_it_out_of_sight_is_told_of(tree: Path, simulation: Simulated) -> None:
+    (tree / "pack" / "inner").mkdir(parents=True)
+    (tree / "pack" / "inner" / "scale.py").write_text("SCALE = 2.0\n")
+    lines = ["import sys", "from pack.inner.scale import SCALE", "del sys.modules['pack']", "import absent_package"]
+    (tree / "pack" / "other.py").write_text("\n".join(lines) + "\n")
+    text = f"from pack.other import SCALE\n{POSITIONS}"
+    (tree / "ops.py").write_text(text)
+    change = Change(tree / "ops.py", text.encode(), text.replace(*ON_X).encode())
+    [result] = replay_on(simulation, [change], ReplayOptions(timeout=90, parallel_runs=1))
+    assert "the search for a driver failed" not in result.verdict.reason
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
@@ -14,6 +15,7 @@ from .calling import DRIVER, Attempt, Caller
 from .driver import Target, head, script
 
 _MOST = 40
+_OLD_NAME = re.compile(r"(?:module 'numpy' has no attribute '|`np\.)(\w+)")
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,10 @@ def stand_in_for(error: BaseException, absent: list[str], target: Target, root: 
 
 
 def _missing(error: BaseException | None, own: set[str]) -> str | None:
-    """The package that is not installed, or the module of the project itself that only a build of it makes."""
+    """The package that is not installed, the module of the project itself that only a build of it makes, or the name
+    that numpy had once: `numpy.float`."""
+    if isinstance(error, AttributeError) and (found := _OLD_NAME.match(str(error))) and found[1] in standins.OF_NUMPY:
+        return f"numpy.{found[1]}"
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return None
     if isinstance(error, PackageNotFoundError):  # a project that is not installed asks for its own version
@@ -99,7 +104,10 @@ def _forget(root: Path, absent: list[str]) -> None:
 def _is_of_project(module: Any, root: Path) -> bool:
     """Whether a module is of the tree; a namespace package has no file, but folders."""
     names: dict[str, Any] = getattr(module, "__dict__", {})  # some modules answer to any name
-    files = [names.get("__file__"), *(names.get("__path__") or ())]
+    try:
+        files = [names.get("__file__"), *(names.get("__path__") or ())]
+    except KeyError:  # the folders of a namespace package in one that could not be imported
+        return True
     return any(isinstance(file, str) and file.startswith(str(root)) and "site-packages" not in file for file in files)
 
 

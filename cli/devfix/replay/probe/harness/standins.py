@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.metadata
@@ -15,6 +17,14 @@ from torch import nn
 
 MODULES = frozenset(("LightningModule", "PreTrainedModel", "ModelMixin"))
 """Classes of Lightning, transformers and diffusers that derive from `nn.Module`, and have a `device`."""
+
+_SAME = {one: one for one in ("float", "int", "bool", "object", "str", "complex")}
+_RENAMED = (
+    "float_:float64 complex_:complex128 unicode_:str_ string_:bytes_ bool8:bool_ Inf:inf Infinity:inf NaN:nan "
+    "product:prod cumproduct:cumprod trapz:trapezoid alltrue:all sometrue:any in1d:isin row_stack:vstack"
+)
+OF_NUMPY = {**_SAME, **dict(one.split(":") for one in _RENAMED.split())}
+"""Names that numpy had once, and what they were: of Python where it is the same word, else of numpy."""
 
 
 class StandIn:
@@ -133,5 +143,9 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def stand_in(*names: str) -> None:
-    """Have these packages importable."""
+    """Have these packages importable, and give numpy those of its old names."""
+    for one in [one for one in names if one.startswith("numpy.")]:
+        numpy, word = importlib.import_module("numpy"), one.partition(".")[2]
+        meant = OF_NUMPY[word]
+        setattr(numpy, word, getattr(builtins if meant == word else numpy, meant))
     sys.meta_path.insert(0, Absent(names))
