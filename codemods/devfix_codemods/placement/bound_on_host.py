@@ -3,11 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.catalogue import canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.calls import bound, effect_of
 from devfix_codemods.placement.graph import MADE, Birth, Turn
 from devfix_codemods.placement.imported_calls import stays_on_host
 from devfix_codemods.placement.places import Where
@@ -122,6 +120,4 @@ def _is_known(node: Node) -> bool:
     """Whether a value is computed by an operation of torch, so that it is where its operands are."""
     if node.op is not Op.CALL:
         return True
-    callee = node.args[0]
-    found = names(callee)
-    return (effect(canonical(found[0])) if found else method_effect(str(callee.extra))) is not None
+    return effect_of(node.args[0]) is not None

@@ -3,12 +3,21 @@
 from collections.abc import Mapping, Set
 from types import MappingProxyType
 
+from devfix_codemods.catalogue import Effect, effect, method_effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names, resolved
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 
 EMPTY: Mapping[Node, Class] = MappingProxyType({})
+
+
+def effect_of(callee: Node) -> Effect | None:
+    """What calling `callee` does: a function by its qualified name, a method by its own."""
+    found = names(callee)
+    if found:
+        return effect(found[0])
+    return method_effect(str(callee.extra)) if callee.op is Op.ATTR else None
 
 
 def local_calls(module: Module, objects: Mapping[Node, Class] = EMPTY) -> dict[Node, Function]:

@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import MOVES, Effect, Kind, canonical, effect, kind, method_effect
+from devfix_codemods.catalogue import MOVES, Effect, Kind, kind, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device
-from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.calls import bound, effect_of
 from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.kinds import Kinds
@@ -107,7 +107,7 @@ def _moves_parameter(node: Node) -> bool:
             return False
         callee = node.args[0]
         found = names(callee)
-        row = effect(canonical(found[0])) if found else method_effect(str(callee.extra))
+        row = effect_of(callee)
         if row is Effect.CUDA or (row is Effect.MOVE and not any(_is_type(one) for one in node.args[1:])):
             moved = True
         elif row not in {Effect.PASS, Effect.SAME}:
@@ -162,7 +162,7 @@ def stays_on_host(node: Node) -> bool:
             return False
         callee = node.args[0]
         found = names(callee)
-        row = effect(canonical(found[0])) if found else method_effect(str(callee.extra))
+        row = effect_of(callee)
         if row is Effect.TO_HOST:
             return True
         if row is Effect.FACTORY:

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import MOVES, Effect, canonical, effect, libraries, method_effect
+from devfix_codemods.catalogue import MOVES, Effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import has_device, keyword
-from devfix_codemods.placement.calls import bound, function_of
+from devfix_codemods.placement.calls import bound, effect_of, function_of
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.imported_calls import place_of_move
 from devfix_codemods.placement.indices import slices
@@ -161,7 +161,7 @@ def _root_of_call(call: Node, known: dict[Node, _Root | None]) -> _Root | None:
     if local is not None:
         return _root_of_local(call, local, known)
     found = names(callee)
-    row = effect(canonical(found[0])) if found else method_effect(str(callee.extra)) if callee.op is Op.ATTR else None
+    row = effect_of(callee)
     if row in {Effect.MOVE, Effect.CUDA} and not found:
         return _Root(call)
     if has_device(call) or _is_placed_by_context(call):
