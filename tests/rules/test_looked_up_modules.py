@@ -60,3 +60,41 @@ def test_moved_where_it_is_made(rule, made: str) -> None:
 )
 def test_left_as_it_is(rule, made: str) -> None:
     assert rule.findings(PROGRAM.format(made=made)) == ()
+
+
+UNREAD = """
+    import torch
+    import zoo
+    from torch import nn
+    from torch.utils.data import DataLoader
+
+    KNOWN = {{"big": zoo.Big, "small": zoo.Small}}
+    MIXED = {{"big": zoo.Big, "small": zoo.build_small}}
+
+    def main(options, rows):
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = {made}
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in DataLoader(rows):
+            x, y = x.to(device), y.to(device)
+            nn.functional.cross_entropy(net(x), y).backward()
+            optimizer.step()
+"""
+
+
+def test_classes_of_others_in_a_table_of_this_file(rule) -> None:
+    after = rule.unchanged_unless_unsafe(UNREAD.format(made="KNOWN[options.arch](3)"))
+    assert "net = KNOWN[options.arch](3).to(device)" in after
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "KNOWN[options.arch](3).to(device)",
+        "KNOWN[options.arch](3, device=device)",
+        "MIXED[options.arch](3)",
+        "zoo.KNOWN[options.arch](3)",
+    ],
+)
+def test_tables_of_others_and_functions(rule, made: str) -> None:
+    assert rule.findings(UNREAD.format(made=made)) == ()

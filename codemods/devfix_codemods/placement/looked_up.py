@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names, resolved
+from devfix_codemods.placement.naming import sounds_like_class
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.kinds import Kinds
@@ -21,11 +22,23 @@ def makes_module(kinds: "Kinds", call: Node) -> bool:
     home = _home(callee)
     if home is not None:
         return effect(f"{home}.any") is Effect.MODULE
+    found = _constructors(callee)
+    return bool(found) and all(_is_constructor(kinds, one) for one in found)
+
+
+def makes_object(call: Node) -> bool:
+    """Whether a call makes an object of a class, whichever is looked up for it, by the names of the classes."""
+    found = _constructors(call.args[0])
+    return bool(found) and all(sounds_like_class(one) for one in found)
+
+
+def _constructors(callee: Node) -> list[Node]:
+    """What a table that the file spells out holds, under the key that is asked for where that is a text."""
     table = resolved(callee.args[0]) if callee.op is Op.ITEM else None
-    if table is None or table.op is not Op.MAPPING or not table.args:
-        return False
+    if table is None or table.op is not Op.MAPPING:
+        return []
     known = [one for one, key in zip(table.args, table.extras) if key == callee.extra and len(callee.args) == 1]
-    return all(_is_constructor(kinds, one) for one in known or table.args)
+    return known or list(table.args)
 
 
 def _home(callee: Node) -> str | None:

@@ -90,6 +90,8 @@ class Modules:
         """`models.__dict__[name]()`; what a table may hold that is not read may place what it makes."""
         if looked_up.makes_module(self._kinds, node):
             self._made(node, "used-as-module")
+        elif looked_up.makes_object(node):
+            self.of_unread(node)
 
     def of_maker(self, node: Node) -> None:
         """`Model.from_pretrained(path)`"""

@@ -12,6 +12,7 @@ from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor
 from devfix_codemods.placement.indices import compared, indices, slices_columns
+from devfix_codemods.placement.looked_up import makes_object
 from devfix_codemods.placement.naming import sounds_like_pipeline
 from devfix_codemods.placement.unpacked import returned_at
 
@@ -216,7 +217,7 @@ def called_models(kinds: "Kinds") -> None:
     for made in kinds.module.of(Op.CALL):
         if kinds.find(made) in called and kinds.of(made) is None:
             last = made.args[0].extra if made.args[0].op in {Op.REF, Op.ATTR, Op.GLOBAL} else ""
-            if str(last).rpartition(".")[2][:1].isupper():
+            if str(last).rpartition(".")[2][:1].isupper() or makes_object(made):
                 kinds.say(made, Kind.MODULE, 1)
 
 
