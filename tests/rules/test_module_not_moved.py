@@ -1225,3 +1225,67 @@ def test_a_type_of_the_host_moves_no_module(rule, kind: str) -> None:
                 print(net(x.cuda()))
     """
     assert len(rule.findings(dedent(program) + RUN)) == 1
+
+
+GIVEN = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(3, 3)
+        def forward(self, x):
+            return self.fc(x)
+
+    def train(model, loader, optimizer):
+        {first}
+        {second}
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)
+            nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+
+    def main(rows):
+        model = {made}
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        train({given}, DataLoader(rows), optimizer)
+"""
+PICKED = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+
+
+def _given(first: str = "model.train()", second: str = PICKED, made: str = "Net()", given: str = "model") -> str:
+    return GIVEN.format(first=first, second=second, made=made, given=given)
+
+
+@pytest.mark.parametrize(("first", "second"), [("model.train()", PICKED), (PICKED, "model.train()")])
+def test_moved_where_the_function_that_is_given_it_has_a_device(rule, first: str, second: str) -> None:
+    after = rule.fixed(_given(first, second), unsafe=True)
+    assert after.count("model.to(device)") == 1
+    assert f"{PICKED}\n    model.to(device)\n" in after
+
+
+def test_what_several_functions_are_given_is_moved_in_the_first(rule) -> None:
+    evaluate = _given().partition("    def main")[0].partition("    def train")[2].replace("(model", "_all(model", 1)
+    program = _given().replace("    def main", f"    def test{evaluate}\n    def main")
+    after = rule.fixed(f"{program}        test_all(model, DataLoader(rows), optimizer)\n", unsafe=True)
+    assert after.count("model.to(device)") == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "made", "given"),
+    [
+        (PICKED, "model.to(device)", "Net()", "model"),
+        (PICKED, "model.train()", 'Net().to("cuda" if torch.cuda.is_available() else "cpu")', "model"),
+        (PICKED, "model.train()", "Net()", 'model.to("cuda" if torch.cuda.is_available() else "cpu")'),
+        ('device = torch.device("cpu")', "model.train()", "Net()", "model"),
+        ("device = next(model.parameters()).device", "model.train()", "Net()", "model"),
+    ],
+)
+def test_given_to_functions_where_it_is(rule, first: str, second: str, made: str, given: str) -> None:
+    assert rule.findings(_given(first, second, made, given)) == ()
+
+
+def test_no_move_behind_a_use(rule) -> None:
+    assert all(one.fix is None for one in rule.findings(_given("print(model(torch.zeros(3)))", PICKED)))

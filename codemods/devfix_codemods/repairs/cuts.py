@@ -15,7 +15,7 @@ from devfix_codemods.repairs.cut import SAFE, SUGGESTION, UNSAFE, Cut
 from devfix_codemods.repairs.elements import element
 from devfix_codemods.repairs.factories import array, factory
 from devfix_codemods.repairs.host_callers import leaves_half, meets_encoding
-from devfix_codemods.repairs.modules import beside_module, made_module
+from devfix_codemods.repairs.modules import beside_module, made_module, where_given
 from devfix_codemods.repairs.readers import copies, wanted_on_host
 from devfix_codemods.repairs.repeated_moves import moved_again
 from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling
@@ -114,6 +114,7 @@ def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     yield from made_module(analysis, source, conflict)
     yield from at_call(analysis, source, conflict)
     yield from taken_along(analysis, source, conflict)
+    yield from where_given(analysis, source, conflict)
 
 
 def _reader(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

@@ -8,7 +8,7 @@ from devfix_codemods.edits.operations import AddImport, InsertStatement, Replace
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_optional
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, behind_making, called
 from devfix_codemods.repairs.declared_devices import CUDA_OR_HOST
@@ -30,6 +30,19 @@ def made_module(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     yield from _where_device_is_known(analysis, source, conflict)
     yield from made
     yield from _wrapper(analysis, source, conflict)
+
+
+def where_given(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`net.to(device)` in a function that is given the module, and has a name for the device where the maker has none.
+
+    Each caller's module is moved there, as each meets what is on the device.
+    """
+    operation = conflict.meeting.node if conflict.meeting is not None else None
+    given = (step.node for step in conflict.path if step.node.op is Op.PARAM and step.edge.turn is Turn.UP)
+    node = next((one for one in given if operation is not None and one.function is operation.function), None)
+    if node is None or not isinstance(node.function.syntax, ast.FunctionDef | ast.AsyncFunctionDef):
+        return
+    yield from _before_use(analysis, source, conflict, node, node.function.syntax.body)
 
 
 def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -129,7 +142,14 @@ def _of_module(suffix: Suffix) -> str:
 def _where_device_is_known(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`net.to(device)` behind the statement that gives `device` its value, before anything uses the module."""
     node = conflict.birth.node
-    for statement in _following(node):
+    yield from _before_use(analysis, source, conflict, node, _following(node))
+
+
+def _before_use(
+    analysis: Analysis, source: Source, conflict: Conflict, node: Node, block: list[ast.stmt]
+) -> Iterator[Cut]:
+    """The move behind the first statement of a block behind which the device has a name, if none uses the module."""
+    for statement in block:
         environment = node.function.after.get(statement)
         if environment is None or _uses(statement, node, analysis):
             return
