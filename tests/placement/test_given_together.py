@@ -209,3 +209,29 @@ def test_entries_that_calls_get_and_one_of_which_is_moved(placed) -> None:
 )
 def test_entries_that_are_moved_all_or_not_at_all(placed, first: str, second: str, third: str) -> None:
     assert placed(ENTRIES.format(first=first, second=second, third=third)).births == []
+
+
+ATTRIBUTES = """
+    def evaluate(model, rows, criterion, options, device):
+        for batch in rows:
+            text = {moved}.text.to(device)
+            label = {given}
+            print(criterion(model(text), label).item())
+"""
+
+
+def test_attributes_of_a_batch_one_of_which_is_moved(placed) -> None:
+    assert placed(ATTRIBUTES.format(moved="batch", given="batch.label")).births == ["batch.label"]
+
+
+@pytest.mark.parametrize(
+    ("moved", "given"),
+    [
+        ("batch", "batch.label.to(device)"),
+        ("batch", "model.label"),
+        ("batch", "len(batch.label)"),
+        ("options", "options.label"),
+    ],
+)
+def test_attributes_of_others_and_of_options(placed, moved: str, given: str) -> None:
+    assert placed(ATTRIBUTES.format(moved=moved, given=given)).births == []

@@ -47,7 +47,7 @@ class ParallelStatements:
                 near = [one for other, one in row if 0 < abs(other - at) <= NEAR and one.of_arrays == shape.of_arrays]
                 for place, part in enumerate(shape.parts if near else ()):
                     node = values.get(part)
-                    if node is not None and isinstance(part, ast.Call | ast.Subscript) and self._may_stay(node):
+                    if node is not None and isinstance(part, _VALUES) and self._may_stay(node):
                         self._beside(node, shape, {values.get(one.parts[place]): one for one in near})
 
     def _beside(self, node: Node, shape: "_Shape", near: dict[Node | None, "_Shape"]) -> None:
@@ -71,6 +71,8 @@ class ParallelStatements:
 
     def _are_alike(self, node: Node, twin: Node) -> bool:
         """Whether two values come from outside, are made of arrays, or are computed of what came together."""
+        if node.op is Op.ATTR and not _are_of_one(node, _computed_of(twin)):
+            return False
         if self._comes_from_outside(node) or self._is_of_array(node):
             return True
         one, other = _computed_of(node), _computed_of(twin)
@@ -96,6 +98,12 @@ def _computed_of(node: Node) -> Node:
     return node
 
 
+def _are_of_one(node: Node, twin: Node) -> bool:
+    """`batch.x`, `batch.y`: attributes of one thing, which a loop gives."""
+    base = node.args[0]
+    return base.op in _GIVEN and twin.op is Op.ATTR and twin.args[0] is base
+
+
 def _is_entry(node: Node) -> bool:
     """`sample["x"]`"""
     return node.op is Op.ITEM and isinstance(node.extra, str) and isinstance(node.syntax, ast.Subscript)
@@ -113,6 +121,8 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
         pending += getattr(one, "handlers", [])
 
 
+_VALUES = (ast.Call, ast.Subscript, ast.Attribute)
+_GIVEN = frozenset({Op.ITER, Op.ITEM})
 _PARTS = frozenset({Op.ITEM, Op.ATTR})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _DTYPES = frozenset({"float", "long", "double", "half", "int", "bool"})
