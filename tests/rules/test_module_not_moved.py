@@ -1239,7 +1239,7 @@ GIVEN = """
         def forward(self, x):
             return self.fc(x)
 
-    def train(model, loader, optimizer):
+    def fit(model, loader, optimizer):
         {first}
         {second}
         for x, y in loader:
@@ -1250,7 +1250,7 @@ GIVEN = """
     def main(rows):
         model = {made}
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        train({given}, DataLoader(rows), optimizer)
+        fit({given}, DataLoader(rows), optimizer)
 """
 PICKED = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
 
@@ -1267,7 +1267,7 @@ def test_moved_where_the_function_that_is_given_it_has_a_device(rule, first: str
 
 
 def test_what_several_functions_are_given_is_moved_in_the_first(rule) -> None:
-    evaluate = _given().partition("    def main")[0].partition("    def train")[2].replace("(model", "_all(model", 1)
+    evaluate = _given().partition("    def main")[0].partition("    def fit")[2].replace("(model", "_all(model", 1)
     program = _given().replace("    def main", f"    def test{evaluate}\n    def main")
     after = rule.fixed(f"{program}        test_all(model, DataLoader(rows), optimizer)\n", unsafe=True)
     assert after.count("model.to(device)") == 1
@@ -1289,3 +1289,9 @@ def test_given_to_functions_where_it_is(rule, first: str, second: str, made: str
 
 def test_no_move_behind_a_use(rule) -> None:
     assert all(one.fix is None for one in rule.findings(_given("print(model(torch.zeros(3)))", PICKED)))
+
+
+@pytest.mark.parametrize(("named", "safe"), [("", True), ("\n    STEPS = [fit]\n", False)])
+def test_what_others_may_give_a_function_is_not_surely_to_be_moved(rule, named: str, safe: bool) -> None:
+    (found,) = rule.safeties(_given() + named)
+    assert (found is Safety.SAFE) is safe

@@ -67,7 +67,12 @@ class ParallelStatements:
         """Whether a value is none that is moved, and may be a tensor that something is done with."""
         births = self._births
         moved = births.is_move(node) or births.moves_of(node)
-        return not moved and node in births.used and births.kinds.of(node) in {None, Kind.TENSOR} and not self._joined.is_moved(node)
+        return (
+            not moved
+            and node in births.used
+            and births.kinds.of(node) in {None, Kind.TENSOR}
+            and not self._joined.is_moved(node)
+        )
 
     def _are_alike(self, node: Node, twin: Node) -> bool:
         """Whether two values come from outside, are made of arrays, or are computed of what came together."""
