@@ -1291,7 +1291,7 @@ def test_no_move_behind_a_use(rule) -> None:
     assert all(one.fix is None for one in rule.findings(_given("print(model(torch.zeros(3)))", PICKED)))
 
 
-@pytest.mark.parametrize(("named", "safe"), [("", True), ("\n    STEPS = [fit]\n", False)])
+@pytest.mark.parametrize(("named", "safe"), [("", True), ("\n    def steps():\n        return [fit]\n", False)])
 def test_what_others_may_give_a_function_is_not_surely_to_be_moved(rule, named: str, safe: bool) -> None:
     (found,) = rule.safeties(_given() + named)
     assert (found is Safety.SAFE) is safe
