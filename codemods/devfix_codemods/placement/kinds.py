@@ -203,7 +203,7 @@ class Kinds(Facts):
         called = self._calls_of.get(function, [])
         callees = {call.args[0] for call in called}
         named = self._spelled.get(function.name, ()) if called else ()
-        return called if all(node in callees for node in named) else []
+        return called if all(node in callees for node in named) and function not in self._handed_on else []
 
     @cached_property
     def _calls_of(self) -> dict[Function, list[Node]]:
@@ -212,6 +212,18 @@ class Kinds(Facts):
         for call, function in self.calls.items():
             found.setdefault(function, []).append(call)
         return found
+
+    @cached_property
+    def _handed_on(self) -> set[object]:
+        """The functions that something is done with beside calling them: they are given, kept or returned."""
+        users, functions = self.module.users, self.module.functions
+        kept = {store.value for one in functions for store in one.stores if not store.is_attribute}
+        kept |= {value for one in functions for value, _ in one.returns}
+        return {
+            node.extra
+            for node in self.module.of(Op.FUNCTION)
+            if node in kept or any(node in one.args[one.op is Op.CALL :] for one in users.get(node, ()))
+        }
 
     @cached_property
     def _spelled(self) -> dict[object, list[Node]]:
