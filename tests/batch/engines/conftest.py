@@ -170,7 +170,7 @@ JobMaker = Callable[..., Job]
 def job(folder: Path) -> JobMaker:
     """A job for the stand-in: what it does, and under which name."""
 
-    def make(does: str, name: str = "repository", timeout: float = 60.0, execute: bool = False) -> Job:
+    def make(does: str, name: str = "repository", timeout: float = 300.0, execute: bool = False) -> Job:
         return Job(Plan(str(folder), "branch", "2026-01-01", execute=execute), Repository(name, does, timeout=timeout))
 
     return make

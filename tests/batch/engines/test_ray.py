@@ -37,6 +37,7 @@ class Nodes:
         from ray.cluster_utils import Cluster
 
         quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
+        quick["worker_niceness"] = 0  # at 15, Ray's own, they starve beside other tests until their time is over
         head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False, "_system_config": quick}
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self.address: str = self._cluster.address
