@@ -1295,3 +1295,31 @@ def test_no_move_behind_a_use(rule) -> None:
 def test_what_others_may_give_a_function_is_not_surely_to_be_moved(rule, named: str, safe: bool) -> None:
     (found,) = rule.safeties(_given() + named)
     assert (found is Safety.SAFE) is safe
+
+
+def test_what_a_module_gives_is_no_module(rule) -> None:
+    program = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(3, 3)
+        def forward(self, x):
+            return self.fc(x)
+
+    def weighted(outputs, weights):
+        seen = outputs[:, 0]
+        mask = (seen > 0).bool()
+        return -weights[mask] * torch.log(seen[mask])
+
+    def main(rows, weights):
+        x = torch.tensor(rows, dtype=torch.float32)
+        w = torch.tensor(weights, dtype=torch.float32)
+        model = Net()
+        for i in range(0, 9, 3):
+            outputs = model(x[i:i + 3])
+            weighted(outputs, w[i:i + 3]).sum().backward()
+    """
+    assert all("outputs.to(" not in repr(one.fix) for one in rule.findings(program))

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import takewhile
 
 from devfix_codemods.edits.operations import AddImport, InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
@@ -38,7 +39,8 @@ def where_given(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     Each caller's module is moved there, as each meets what is on the device.
     """
     operation = conflict.meeting.node if conflict.meeting is not None else None
-    given = (step.node for step in conflict.path if step.node.op is Op.PARAM and step.edge.turn is Turn.UP)
+    itself = takewhile(lambda step: step.edge.turn is not Turn.MEET, conflict.path)  # then comes what it gives
+    given = (step.node for step in itself if step.node.op is Op.PARAM and step.edge.turn is Turn.UP)
     node = next((one for one in given if operation is not None and one.function is operation.function), None)
     if node is None or not isinstance(node.function.syntax, ast.FunctionDef | ast.AsyncFunctionDef):
         return
