@@ -10,6 +10,7 @@ and what is not simulated.
 """
 
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -63,6 +64,8 @@ class Simulated:
             lambda category, message, file, line: self.seen["deprecations"].append([category, message, line]),
         )
         self.note_autocast()
+        gc.collect()
+        gc.freeze()  # what is here already is not looked through for garbage in each fork, and so not copied to it
 
     def is_program(self, file: str) -> bool:
         return file == self.program

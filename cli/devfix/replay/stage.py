@@ -127,13 +127,17 @@ class Stage:
             task = replace(self._task(workspace, program, backend, watch), notebook=self._notebook(program, files))
         except NotebookError as error:
             return not_started(str(error))
-        if backend.forks and program not in self._unlike and self.workspace.mentions(b"torch"):
+        if backend.forks and program not in self._unlike and self._needs_torch(program):
             workspace.fresh(files, step)
             with contextlib.suppress(Unlike):
                 return execute(replace(task, imported=self._imported()), tick)
             self._unlike.add(program)
         workspace.fresh(files, step)
         return execute(task, tick)
+
+    def _needs_torch(self, program: Program) -> bool:
+        """Whether runs import torch, so that forks save them that. Drivers do, and so does the search for one."""
+        return program.text is not None or self.workspace.mentions(b"torch")
 
     def _imported(self) -> tuple[str, ...]:
         """What programs of this tree import beside torch, without a word of theirs: their first optimizer does."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from devfix.batch.engines import Finished, Lost
-from devfix.batch.engines.ray import Ray
+from devfix.batch.engines.ray import Ray, _connected
 from devfix.batch.engines.supervising import Program
 from devfix.batch.records import Job, State
 from devfix.errors import UsageError
@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 STORE = 80 << 20
-NODES = 3
+NODES = 2
 PROGRAM = Program("stand_in:work", grace=1.0)
 RayMaker = Callable[..., Ray]
 
@@ -83,6 +83,13 @@ def engine(nodes: Nodes) -> RayMaker:
     return make
 
 
+@pytest.fixture(scope="class")
+def connection(nodes: Nodes) -> Iterator[None]:
+    """This process belongs to the cluster already: what Ray starts for a driver serves several tests."""
+    with _connected(nodes.address):
+        yield
+
+
 def test_every_repository_is_accounted_for_though_a_node_is_lost(
     engine: RayMaker, nodes: Nodes, job: JobMaker, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,37 +112,6 @@ def test_every_repository_is_accounted_for_though_a_node_is_lost(
     assert are_gone(raylets)
 
 
-def test_a_task_that_dies_is_done_again_on_another_node(engine: RayMaker, job: JobMaker, folder: Path) -> None:
-    def started(given: Job, worker: str) -> None:
-        if given.attempt == 1:
-            process, _ = noted(folder)
-            os.kill(parent(parent(parent(process))), signal.SIGKILL)  # the task: a worker is three processes
-
-    lost, found = drive(engine(), [job("hangs_once")], 2, started)[0]
-    assert isinstance(lost, Lost)
-    assert lost.reason.startswith("WorkerCrashedError: The worker died unexpectedly")
-    assert isinstance(found, Finished)
-    process, raylet = noted(folder)
-    assert are_gone([process])
-    [other] = [note for note in found.outcome.notes if note.startswith("RAY_RAYLET_PID=")]
-    assert other != f"RAY_RAYLET_PID={raylet}"
-
-
-def test_what_a_repository_does_is_told_as_on_one_machine(engine: RayMaker, job: JobMaker) -> None:
-    jobs = [job("crashes", "a"), job("hangs", "b", timeout=1.0), job("large", "c"), job("chatters", "d")]
-    ends, begun = drive(engine(), jobs)
-    assert len(begun) == len(ends) == 4
-    told = {end.job.repository.name: end for end in ends}
-    assert isinstance(told["a"], Lost)
-    assert told["a"].reason == "its process was ended by SIGSEGV"
-    outcomes = {end.outcome.name: end.outcome for end in ends if isinstance(end, Finished)}
-    assert outcomes["b"].error is not None
-    assert outcomes["b"].error.kind == "time limit"
-    assert len(outcomes["c"].patch) == 25 << 20
-    assert outcomes["d"].state is State.CLEAN
-    assert {outcome.worker for outcome in outcomes.values()} <= {worker for _, worker in begun}
-
-
 def test_closing_ends_all_work(engine: RayMaker, job: JobMaker, folder: Path) -> None:
     jobs = [job("family", "b"), job("fine", "a")]
     with closing(engine().run(lambda: jobs.pop() if jobs else None, lambda job, worker: None)) as ends:
@@ -146,46 +122,77 @@ def test_closing_ends_all_work(engine: RayMaker, job: JobMaker, folder: Path) ->
     assert not importlib.import_module("ray").is_initialized()
 
 
-def test_jobs_are_taken_as_there_is_room(engine: RayMaker, job: JobMaker) -> None:
-    waiting = [job("fine", f"r{number}") for number in range(4)]
-    out = 0
+@pytest.mark.usefixtures("connection")
+class TestJobs:
+    def test_a_task_that_dies_is_done_again_on_another_node(
+        self, engine: RayMaker, job: JobMaker, folder: Path
+    ) -> None:
+        def started(given: Job, worker: str) -> None:
+            if given.attempt == 1:
+                process, _ = noted(folder)
+                os.kill(parent(parent(parent(process))), signal.SIGKILL)  # the task: a worker is three processes
 
-    def source() -> Job | None:
-        nonlocal out
-        out += bool(waiting)
-        assert out <= 2
-        return waiting.pop() if waiting else None
+        lost, found = drive(engine(), [job("hangs_once")], 2, started)[0]
+        assert isinstance(lost, Lost)
+        assert lost.reason.startswith("WorkerCrashedError: The worker died unexpectedly")
+        assert isinstance(found, Finished)
+        process, raylet = noted(folder)
+        assert are_gone([process])
+        [other] = [note for note in found.outcome.notes if note.startswith("RAY_RAYLET_PID=")]
+        assert other != f"RAY_RAYLET_PID={raylet}"
 
-    for _ in engine(in_flight=2).run(source, lambda job, worker: None):
-        out -= 1
-    assert not waiting
+    def test_what_a_repository_does_is_told_as_on_one_machine(self, engine: RayMaker, job: JobMaker) -> None:
+        jobs = [job("crashes", "a"), job("hangs", "b", timeout=1.0), job("large", "c"), job("chatters", "d")]
+        ends, begun = drive(engine(), jobs)
+        assert len(begun) == len(ends) == 4
+        told = {end.job.repository.name: end for end in ends}
+        assert isinstance(told["a"], Lost)
+        assert told["a"].reason == "its process was ended by SIGSEGV"
+        outcomes = {end.outcome.name: end.outcome for end in ends if isinstance(end, Finished)}
+        assert outcomes["b"].error is not None
+        assert outcomes["b"].error.kind == "time limit"
+        assert len(outcomes["c"].patch) == 25 << 20
+        assert outcomes["d"].state is State.CLEAN
+        assert {outcome.worker for outcome in outcomes.values()} <= {worker for _, worker in begun}
 
+    def test_jobs_are_taken_as_there_is_room(self, engine: RayMaker, job: JobMaker) -> None:
+        waiting = [job("fine", f"r{number}") for number in range(4)]
+        out = 0
 
-def test_code_is_run_with_an_accelerator(engine: RayMaker, job: JobMaker) -> None:
-    ends, _ = drive(engine(), [job("tells", "runs", execute=True), job("tells", "reads")])
-    notes = {end.outcome.name: end.outcome.notes for end in ends if isinstance(end, Finished)}
-    assert "CUDA_VISIBLE_DEVICES=0" in notes["runs"]
-    assert "CUDA_VISIBLE_DEVICES=0" not in notes["reads"]
+        def source() -> Job | None:
+            nonlocal out
+            out += bool(waiting)
+            assert out <= 2
+            return waiting.pop() if waiting else None
 
+        for _ in engine(in_flight=2).run(source, lambda job, worker: None):
+            out -= 1
+        assert not waiting
 
-def test_code_that_is_not_to_have_an_accelerator_is_shown_none(engine: RayMaker, job: JobMaker) -> None:
-    [end], _ = drive(engine(gpus_per_job=0), [job("tells", execute=True)])
-    assert isinstance(end, Finished)
-    assert "CUDA_VISIBLE_DEVICES=" in end.outcome.notes
+    def test_code_is_run_with_an_accelerator(self, engine: RayMaker, job: JobMaker) -> None:
+        ends, _ = drive(engine(), [job("tells", "runs", execute=True), job("tells", "reads")])
+        notes = {end.outcome.name: end.outcome.notes for end in ends if isinstance(end, Finished)}
+        assert "CUDA_VISIBLE_DEVICES=0" in notes["runs"]
+        assert "CUDA_VISIBLE_DEVICES=0" not in notes["reads"]
 
+    def test_code_that_is_not_to_have_an_accelerator_is_shown_none(self, engine: RayMaker, job: JobMaker) -> None:
+        [end], _ = drive(engine(gpus_per_job=0), [job("tells", execute=True)])
+        assert isinstance(end, Finished)
+        assert "CUDA_VISIBLE_DEVICES=" in end.outcome.notes
 
-def test_nodes_with_another_devfix(engine: RayMaker, job: JobMaker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("devfix.batch.engines.ray.__version__", "99.0")
-    with pytest.raises(UsageError, match=r"has devfix 0\.\S+, and here it is 99\.0: install the same"):
-        drive(engine(), [job("fine")])
+    def test_nodes_with_another_devfix(self, engine: RayMaker, job: JobMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("devfix.batch.engines.ray.__version__", "99.0")
+        with pytest.raises(UsageError, match=r"has devfix 0\.\S+, and here it is 99\.0: install the same"):
+            drive(engine(), [job("fine")])
 
-
-@pytest.mark.parametrize(
-    ("options", "needed"), [({"cpus_per_job": 64}, "64 CPU"), ({"gpus_per_job": 2}, "1 CPU and 2 GPU")]
-)
-def test_a_job_that_fits_no_node(options: dict[str, float], needed: str, engine: RayMaker, job: JobMaker) -> None:
-    with pytest.raises(UsageError, match=f"no node of the cluster has {needed} for a job"):
-        drive(engine(**options), [job("fine", execute=True)])
+    @pytest.mark.parametrize(
+        ("options", "needed"), [({"cpus_per_job": 64}, "64 CPU"), ({"gpus_per_job": 2}, "1 CPU and 2 GPU")]
+    )
+    def test_a_job_that_fits_no_node(
+        self, options: dict[str, float], needed: str, engine: RayMaker, job: JobMaker
+    ) -> None:
+        with pytest.raises(UsageError, match=f"no node of the cluster has {needed} for a job"):
+            drive(engine(**options), [job("fine", execute=True)])
 
 
 @pytest.mark.parametrize(
