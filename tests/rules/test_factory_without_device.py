@@ -1524,3 +1524,34 @@ def test_what_meets_a_dimension_that_an_index_adds(rule) -> None:
 )
 def test_what_may_be_an_array_says_no_device(rule, device: str, shown: str) -> None:
     assert [one for one in rule.findings(ROTATED.format(device=device, shown=shown)) if one.fix is not None] == []
+
+
+TYPED = """
+import torch
+def scaled(scale, size):
+    if {test}:
+        return torch.ones(size) * scale
+    return scale.unsqueeze(0)
+"""
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "isinstance(scale, (float, int))",
+        "type(scale) is float",
+        "type(scale) == float",
+        "type(scale) in (float, int)",
+        "type(scale) in [float, int]",
+        "not type(scale) != float",
+        "type(scale) is not torch.Tensor",
+    ],
+)
+def test_what_is_a_number_by_its_type_has_no_device(rule, test: str) -> None:
+    assert rule.findings(TYPED.format(test=test)) == ()
+
+
+@pytest.mark.parametrize("test", ["isinstance(scale, torch.Tensor)", "type(scale) is torch.Tensor", "size > 3"])
+def test_what_is_a_tensor_by_its_type_says_the_device(rule, test: str) -> None:
+    (found,) = rule.findings(TYPED.format(test=test))
+    assert "device=scale.device" in rule.fixed(TYPED.format(test=test)), found

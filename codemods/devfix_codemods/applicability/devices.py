@@ -10,6 +10,7 @@ from devfix_codemods.catalogue import Kind, canonical
 from devfix_codemods.edits.operations import Edit
 from devfix_codemods.findings import Fix
 from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir.guards import comparison
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.non_tensors import may_be_number
@@ -104,9 +105,6 @@ def _answers_in(guard: Guard, value: Node) -> Iterator[bool]:
             case ("isinstance", asked, types) if asked == key(value):
                 said = _is_of_tensors(str(types))
                 yield from () if said is None else (said is holds,)
-            case ("compare", _, ("call", ("REF", "builtins.type"), asked), types) if asked == key(value):
-                said = _is_of_tensors(str(types))
-                yield from () if said is None else (said is holds,)
             case ("call", ("REF", "builtins.hasattr"), asked, _) if asked == key(value):
                 yield holds
             case ("call", ("REF", "numpy.isscalar"), asked) if asked == key(value):
@@ -114,7 +112,13 @@ def _answers_in(guard: Guard, value: Node) -> Iterator[bool]:
 
 
 def _tests_type(call: Node, value: Node) -> bool:
-    """Whether a call asks if `value` is a tensor: `isinstance(x, torch.Tensor)`, `hasattr(x, "to")`, `is_tensor(x)`."""
+    """Whether an operation asks if `value` is a tensor: `isinstance(x, torch.Tensor)`, `type(x) is float`, `hasattr(x,
+    "to")`, `is_tensor(x)`."""
+    if call.op is Op.COMPARE and len(call.args) == 2:
+        match comparison(call)[0]:
+            case ("isinstance", asked, types):
+                return asked == key(value) and _is_of_tensors(str(types)) is not None
+        return False
     if call.op is not Op.CALL or len(call.args) < 2 or key(call.args[1]) != key(value):
         return False
     callee = name(call.args[0])

@@ -1,6 +1,7 @@
 """What a test says on the path where it holds, and where it does not."""
 
 import ast
+from collections.abc import Hashable
 
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.ir.nodes import ALWAYS, Guard, Literal, Node, Op
@@ -70,9 +71,7 @@ def literal(node: Node) -> Literal:
     if node.op is Op.COMPARE and len(node.args) == 2:
         return comparison(node)
     if node.op is Op.CALL and name(node.args[0]) == "builtins.isinstance" and len(node.args) == 3:
-        types = node.args[2]
-        named = ast.unparse(types.syntax) if isinstance(types.syntax, ast.expr) else key(types)
-        return ("isinstance", key(node.args[1]), named), True
+        return _is_instance(node.args[1], node.args[2]), True
     if node.op is Op.CALL and name(node.args[0]) == "torch.is_tensor" and len(node.args) == 2:
         return ("isinstance", key(node.args[1]), "torch.Tensor"), True
     if node.op is Op.PHI and (same := _same_test(node)) is not None:
@@ -80,6 +79,10 @@ def literal(node: Node) -> Literal:
     if node.op is Op.CONST:  # two flags that are set to the same are two
         return ("node", node.index), True
     return key(node), True
+
+
+def _is_instance(value: Node, types: Node) -> Hashable:
+    return "isinstance", key(value), ast.unparse(types.syntax) if isinstance(types.syntax, ast.expr) else key(types)
 
 
 def _same_test(node: Node) -> Literal | None:
@@ -95,7 +98,10 @@ def _same_test(node: Node) -> Literal | None:
 
 
 def comparison(node: Node) -> Literal:
-    """`x is None` and `x is not None` are one atom, as are `==` and `!=`, `in` and `not in`."""
+    """`x is None` and `x is not None` are one atom, as are `==` and `!=`, `in` and `not in`.
+
+    `type(x) is T` and `type(x) in (T, U)` ask what `isinstance` asks.
+    """
     operators = node.extra
     assert isinstance(operators, tuple)
     operator = operators[0]
@@ -103,7 +109,10 @@ def comparison(node: Node) -> Literal:
     if right.op is Op.CONST and right.extra is None and operator in {"Is", "IsNot", "Eq", "NotEq"}:
         return ("none", key(left)), operator in {"Is", "Eq"}
     positive = _NEGATED.get(operator)
+    if left.op is Op.CALL and name(left.args[0]) == "builtins.type" and isinstance(right.syntax, _TYPES):
+        return _is_instance(left.args[1], right), positive is None
     return ("compare", positive or operator, key(left), key(right)), positive is None
 
 
+_TYPES = (ast.Name, ast.Attribute, ast.Tuple, ast.List, ast.Set)
 _NEGATED = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}

@@ -167,7 +167,7 @@ class Loaders:
 
 def is_no_tensor(node: Node, guard: Guard) -> bool:
     """Whether a test has said, on a path, that a value is no tensor."""
-    return any("Tensor" in types for types in _tested(node, guard, holds=False))
+    return is_plain(node, guard) or any("Tensor" in types for types in _tested(node, guard, holds=False))
 
 
 def is_plain(node: Node, guard: Guard) -> bool:
@@ -182,5 +182,5 @@ def _tested(node: Node, guard: Guard, *, holds: bool) -> Iterator[str]:
             yield str(atom[2])
 
 
-_PLAIN = re.compile(r"\(?(?:(?:str|bytes|int|float|bool|(?:np|numpy)\.ndarray|(?:pathlib\.)?Path),? ?)+\)?")
+_PLAIN = re.compile(r"[(\[{]?(?:(?:str|bytes|int|float|bool|(?:np|numpy)\.ndarray|(?:pathlib\.)?Path),? ?)+[)\]}]?")
 """Types that no tensor has, nor what holds tensors."""
