@@ -60,9 +60,49 @@ def test_what_is_bound_behind_the_line_does_not_count() -> None:
         ("torch.utils.data.DataLoader(rows, collate_fn=f)", True),
         ("options = dict(collate_fn=f)\ntorch.utils.data.DataLoader(rows, **options)", True),
         ("torch.utils.data.DataLoader(rows, collate_fn=g)", False),
+        ("make_loader(rows, collate_fn=lambda b: f(b))", True),
+        ("def g(b):\n    return f(b)\nmake_loader(rows, collate_fn=g)", True),
+        ("g = (lambda b: f(b)) if rows else (lambda b: b)\nmake_loader(rows, collate_fn=g)", True),
+        ("import functools\nmake_loader(rows, collate_fn=functools.partial(f, n=3))", True),
+        ("class G:\n    def __call__(self, b):\n        return f(b)\nmake_loader(rows, collate_fn=G())", True),
+        ("make_loader(rows, collate_fn=lambda b: f(read(b)))", False),
+        ("make_loader(rows, worker_fn=lambda b: f(b))", False),
         ("", False),
     ],
 )
 def test_what_all_calls_give(calls: str, is_host: bool) -> None:
     tree = ast.parse(f"import torch\ndef f(x):\n    return x\n{calls}\n")
     assert bound_on_host(Analysis(tree), "f", 3) == ({"x"} if is_host else set())
+
+
+@pytest.mark.parametrize(
+    ("loop", "found"),
+    [
+        ("for one in rows:\n        y = one + 1", {"rows", "one"}),
+        ("y = [one + 1 for one in rows]", {"rows", "one"}),
+        ("for one in read(rows):\n        y = one + 1", {"rows"}),
+    ],
+)
+def test_what_loops_go_through_samples_with(loop: str, found: set[str]) -> None:
+    text = f"import torch\ndef f(rows):\n    {loop}\n    return y\ntorch.utils.data.DataLoader(d, collate_fn=f)\n"
+    assert found <= bound_on_host(Analysis(ast.parse(text)), "f", 100) <= {*found, "y"}
+
+
+def test_what_loops_go_through_other_parameters_with() -> None:
+    tree = ast.parse("def f(rows):\n    for one in rows:\n        y = one + 1\n    return y\n")
+    assert bound_on_host(Analysis(tree), "f", 100) == set()
+
+
+@pytest.mark.parametrize(
+    ("calls", "found"),
+    [
+        ("f(torch.zeros(3))", {"x", "y"}),
+        ("def g(z):\n    return f(z)\ng(torch.zeros(3))", {"x", "y"}),
+        ("def g(z):\n    return f(z)\ng(read())", set()),
+        ("def g(z):\n    return f(z)", set()),
+        ("f(torch.zeros(3).cuda())", set()),
+    ],
+)
+def test_what_is_computed_of_what_all_calls_give(calls: str, found: set[str]) -> None:
+    text = f"import torch\ndef f(x):\n    x = x.unsqueeze(0)\n    y = x * 2 + x[:, 1:]\n    return y\n{calls}\n"
+    assert bound_on_host(Analysis(ast.parse(text)), "f", 5) == found

@@ -129,13 +129,14 @@ class Neighbours:
         """Where a file stands."""
         return Place(run, self._top(os.path.dirname(path)), path, self.importers(path), room)
 
-    def importers(self, path: str) -> tuple[str, ...]:
-        """The files that import `path`, also by way of its package, and tell most about how it is called."""
+    def importers(self, path: str, most: int | None = MOST_IMPORTERS) -> tuple[str, ...]:
+        """The files that import `path`, also by way of its package, and tell most about how it is called; all without
+        `most`."""
         told = {one: said for one, said in self._index.get(_stem(path), {}).items() if self._tells(one, path)}
         handed = {one for one in self._handed_on(path) if self._tells(one, path)} - told.keys()
         order = sorted((*told, *handed), key=lambda one: (self.stamps[one].rank, one))
         known = (one for one in order if one in handed or self._means(one, told[one], path))
-        return tuple(islice(known, MOST_IMPORTERS))
+        return tuple(islice(known, most))
 
     def _handed_on(self, path: str) -> Iterator[str]:
         """The files that import from the package of `path` what this hands on from there."""

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.calls import bound, effect_of
 from devfix_codemods.placement.graph import MADE, Birth, Turn
@@ -12,6 +13,8 @@ from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.summaries import qualified
 
 MOST_STEPS = 60
+DEEPEST = 3
+"""Through so many callers it is asked what these give."""
 _MADE = MADE | {Birth.CHOSEN_HOST}
 _COPIES = frozenset({Turn.SAME, Turn.DOWN})
 
@@ -20,16 +23,17 @@ def bound_on_host(analysis: Analysis, function: str, line: int) -> frozenset[str
     """The names that a function, or without one the file, last binds before a line to what is made on the host.
 
     Parameters are bound to what all calls give that are known; those of a collate function to samples, which loaders
-    read on the host. `function` is a qualified name, `Trainer.fit`.
+    read on the host, and so are the names that loops go through these with. `function` is a qualified name,
+    `Trainer.fit`.
     """
     latest: dict[str, tuple[int, Node]] = {}
     for scope in _scopes(analysis, function):
-        latest.update((name, (0, node)) for name, node in scope.parameters.items())
-        for name, node in _bindings(scope):
+        latest.update((word, (0, node)) for word, node in scope.parameters.items())
+        for word, node in _bindings(scope):
             at = node.statement.lineno if node.statement is not None else 0
-            if at < line and at >= latest.get(name, (0, node))[0]:
-                latest[name] = (at, node)
-    return frozenset(name for name, (_, node) in latest.items() if _is_on_host(analysis, node))
+            if at < line and at >= latest.get(word, (0, node))[0]:
+                latest[word] = (at, node)
+    return frozenset(word for word, (_, node) in latest.items() if _is_on_host(analysis, node))
 
 
 def _scopes(analysis: Analysis, function: str) -> list[Function]:
@@ -42,8 +46,8 @@ def _bindings(scope: Function) -> Iterator[tuple[str, Node]]:
     """The names that assignments bind, with what they bind them to."""
     for node in scope.nodes:
         match node.statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if node.syntax is value:
-                yield name, node
+            case ast.Assign(targets=[ast.Name(id=word)], value=value) if node.syntax is value:
+                yield word, node
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if node.syntax in values:
                 target = targets[values.index(node.syntax)] if len(targets) == len(values) else None
                 if isinstance(target, ast.Name):
@@ -54,26 +58,62 @@ def _bindings(scope: Function) -> Iterator[tuple[str, Node]]:
                 target = targets[node.extra] if node.extra < len(targets) else None
                 if isinstance(target, ast.Name):
                     yield target.id, node
+            case _ if node.op is Op.ITER and isinstance(node.syntax, ast.Name):
+                yield node.syntax.id, node
 
 
-def _is_on_host(analysis: Analysis, node: Node) -> bool:
+def _is_on_host(analysis: Analysis, node: Node, depth: int = 0) -> bool:
+    if node.op is Op.ITER and node.args[0].op is Op.PARAM:
+        return _is_samples(analysis, node.args[0])
     if node.op is not Op.PARAM:
-        return _is_made_on_host(analysis, node)
+        return _is_made_on_host(analysis, node, depth)
+    if depth > DEEPEST:
+        return False
+    if _is_samples(analysis, node):
+        return True
     function, given = node.function, list[Node]()
     for module in _speaking(analysis, function):
-        if any(_runs(analysis, one, function) for one in _collating(module)):
-            return True
         for call in module.of(Op.CALL):
             if _runs(analysis, call.args[0], function):
                 given += (argument for argument, parameter in bound(call, function) if parameter is node)
-    return bool(given) and all(_is_given_on_host(analysis, one) for one in given)
+    return bool(given) and all(_is_given_on_host(analysis, one, depth + 1) for one in given)
+
+
+def _is_samples(analysis: Analysis, parameter: Node) -> bool:
+    """Whether a loader gives a parameter the samples of a batch: of a collate function, or of what that calls with
+    them."""
+    function = parameter.function
+    for module in _speaking(analysis, function):
+        for collate in _collate_functions(analysis, module):
+            if collate is function:
+                return True
+            calls = (one for one in collate.nodes if one.op is Op.CALL and _runs(analysis, one.args[0], function))
+            given = (argument for call in calls for argument, each in bound(call, function) if each is parameter)
+            if any(one.op is Op.PARAM and one.function is collate for one in given):
+                return True
+    return False
 
 
 def _speaking(analysis: Analysis, function: Function) -> Iterator[Module]:
     """This file, and those that import it and speak of the function, or of its class."""
-    name = function.owner.name if function.owner is not None and function.name == "__init__" else function.name
+    called = function.owner.name if function.owner is not None and function.name == "__init__" else function.name
     yield analysis.module
-    yield from analysis.kinds.imported.importing(name)
+    yield from analysis.kinds.imported.importing(called)
+
+
+def _collate_functions(analysis: Analysis, module: Module) -> Iterator[Function]:
+    """The functions that a file names as `collate_fn`: of a lambda, a partial, or one of several as well."""
+    pending = list(_collating(module))
+    for one in pending:  # grows
+        found = analysis.kinds.imported.definition(one)
+        if isinstance(found, Function):
+            yield found
+        elif one.op is Op.PHI:
+            pending += (each for each in one.args if each not in pending)
+        elif one.op is Op.CALL and name(one.args[0]) == "functools.partial":
+            pending += one.args[1:2]
+        elif one.op is Op.CALL and isinstance(made := analysis.kinds.imported.definition(one.args[0]), Class):
+            yield from (one for one in (made.methods.get("__call__"),) if one is not None)
 
 
 def _collating(module: Module) -> Iterator[Node]:
@@ -89,19 +129,27 @@ def _runs(analysis: Analysis, callee: Node, function: Function) -> bool:
     return found is function or (isinstance(found, Class) and found.methods.get("__init__") is function)
 
 
-def _is_given_on_host(analysis: Analysis, value: Node) -> bool:
+def _is_given_on_host(analysis: Analysis, value: Node, depth: int) -> bool:
     """Whether a caller, perhaps in another file, gives what is made on the host or copied there."""
     if value.function.module is analysis.module:
-        return value.op is not Op.PARAM and _is_made_on_host(analysis, value)
+        return _is_on_host(analysis, value, depth)
+    called = analysis.kinds.imported.definition(value.args[0]) if value.op is Op.CALL else None
+    if isinstance(called, Function) and called.module is analysis.module and called.returns:
+        return all(_is_made_on_host(analysis, one, depth) for one, _ in called.returns)
     return stays_on_host(value)
 
 
-def _is_made_on_host(analysis: Analysis, node: Node) -> bool:
+def _is_made_on_host(analysis: Analysis, node: Node, depth: int) -> bool:
     """Whether all that says where a value is, or what it is made of, says that it was made on the host."""
     graph, is_made = analysis.graph, False
     pending, seen = [node], {node}
     while pending:
         one = pending.pop()
+        if one.op is Op.PARAM and one is not node:
+            if not _is_on_host(analysis, one, depth + 1):
+                return False
+            is_made = True
+            continue
         sources = [one for one in graph.sources.get(one, ()) if one.birth in _MADE or not one.is_on_host]
         if any(source.birth not in _MADE or source.place.where is not Where.HOST for source in sources):
             return False

@@ -20,7 +20,9 @@ def host_names(file: Path, source: bytes) -> Iterator[Callable[[str, int], Set[s
     """
     path = str(file)
     files = DiskFiles(top_of(str(file.parent)))
-    files.callers[path] = Neighbours([path], {}).importers(path)
+    files.callers[path] = Neighbours([path], {}).importers(
+        path, most=None
+    )  # one caller more may be the one that counts
     program = Program(Source(path, source), Project(files))
 
     def at(function: str, line: int) -> Set[str]:
