@@ -531,13 +531,6 @@ def test_what_cannot_be_imported_stops_there(drive: Drive) -> None:
     assert "ValueError at pack/ops.py:1: not now" in result.verdict.reason
 
 
-def test_a_module_of_the_project_that_is_missing_gets_no_stand_in(drive: Drive) -> None:
-    result = drive(f"from pack.generated import table\n{POSITIONS}", *ON_X)
-    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
-    assert result.harness is not None
-    assert not result.harness.absent
-
-
 @pytest.mark.slow
 def test_arguments_that_are_not_found_stop_at_the_call(drive: Drive) -> None:
     guard = "    if x.shape != (3, 5, 7, 11, 13, 17):\n        raise ValueError\n"

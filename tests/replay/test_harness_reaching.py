@@ -1,13 +1,14 @@
 """Whether code that comes to a line has surely asked for CUDA before: then it shows nothing of a machine without it."""
 
 import ast
+from collections.abc import Set
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from devfix.project.import_graph import DiskFiles
 from devfix.replay.harness.host_names import host_names
-from devfix.replay.harness.own_files import loads_arrays, saves_host_copies
+from devfix.replay.harness.own_files import is_of_host, loads_arrays, saves_host_copies
 from devfix.replay.harness.reaching import Reached
 
 
@@ -159,3 +160,51 @@ def test_what_callers_in_other_files_give_is_where_these_put_it(
     (tmp_path / "module.py").write_text(text)
     with host_names(path, path.read_bytes()) as on_host:
         assert on_host("Result.__init__", 0) == names
+
+
+LOADING = (
+    "import os\nimport torch\nHERE = 'serving'\ndef load():\n    return torch.load(os.path.join(HERE, 'facts.pt'))\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("writer", "is_own"),
+    [
+        ("facts = {'names': read()}\ntorch.save(facts, 'serving/facts.pt')", True),
+        ("path = os.path.join(OUT, 'facts.pt')\ntorch.save({'names': rows}, path)", True),
+        ("torch.save(net.state_dict(), 'serving/facts.pt')", False),
+        ("facts = {'net': net.state_dict()}\ntorch.save(facts, 'facts.pt')", False),
+        ("net.cuda()\ntorch.save(net, 'facts.pt')", False),
+        ("rows = rows.to(device)\ntorch.save(rows, 'facts.pt')", False),
+        ("torch.save({'names': rows}, 'other.pt')", False),
+        ("print('facts.pt')", False),
+    ],
+)
+def test_what_another_file_saves_under_the_same_name(writer: str, is_own: bool) -> None:
+    asked: list[Set[str]] = []
+
+    def writers(names: Set[str]) -> list[ast.Module]:
+        asked.append(names)
+        return [ast.parse(writer)]
+
+    assert is_of_host(ast.parse(LOADING), "load", 5, writers) is is_own
+    assert asked == [{"facts.pt"}]
+
+
+@pytest.mark.parametrize(
+    ("saved", "moved", "is_own"),
+    [("self", "pass", True), ("self.net.state_dict()", "pass", False), ("self", "self.net.cuda()", False)],
+)
+def test_what_a_class_loads_that_saves_itself(saved: str, moved: str, is_own: bool) -> None:
+    text = f"""
+import torch
+class Fit:
+    def fit(self):
+        {moved}
+    @classmethod
+    def load(cls, path):
+        return torch.load(path)
+    def save(self, path):
+        torch.save({saved}, path)
+"""
+    assert is_of_host(ast.parse(text), "Fit.load", 8) is is_own

@@ -103,6 +103,13 @@ class Workspace:
             self._mentioned[word] = any(word in _read(source) for source in sources)
         return self._mentioned[word]
 
+    def sources(self, word: bytes) -> Iterator[tuple[Path, bytes]]:
+        """The Python files, as they are, in which the word stands."""
+        for file in self.files:
+            path = self.original / file
+            if file.suffix == ".py" and word in (data := _read(path)):
+                yield path, data
+
     def has_folder(self, folder: Path) -> bool:
         """Whether copies have this folder, given relative to the tree."""
         return folder == Path() or folder in self._plan.folders

@@ -2,7 +2,8 @@
 
 import ast
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -190,7 +191,7 @@ class _Driving:
             self.places,
             has_host=bool(target.host or found.part),
             needs_accelerator=self._reached.asks_before(target.name, first),
-            saved_on_host=is_of_host(tree, target.name, first),
+            saved_on_host=is_of_host(tree, target.name, first, self._writers),
         ).verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))
@@ -212,6 +213,14 @@ class _Driving:
         return Reached(
             path, ast.parse(self._patch.after), DiskFiles(top_of(str(self.change.path.parent)), unsaved=data)
         )
+
+    def _writers(self, names: Set[str]) -> Iterator[ast.Module]:
+        """The other files of the project that save something, and speak of a file by one of these names."""
+        words = [name.encode() for name in names]
+        for path, data in self.schedule.stage.workspace.sources(b"torch.save"):
+            if path != self.change.path and any(word in data for word in words):
+                with suppress(SyntaxError, ValueError):
+                    yield ast.parse(data)
 
     @property
     def _driver(self) -> Path:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 
 from devfix.replay.harness.targets import functions
 from devfix.replay.probe.harness.free import called_name, own_nodes
@@ -14,9 +14,18 @@ _SAVES = re.compile(
 """How what saves tensors is called, where this file does not define it."""
 
 
-def is_of_host(tree: ast.Module, name: str, line: int) -> bool:
+Writers = Callable[[Set[str]], Iterable[ast.Module]]
+"""The other files of the project that save something, and speak of a file by one of these names."""
+
+
+def is_of_host(tree: ast.Module, name: str, line: int, writers: Writers = lambda names: ()) -> bool:
     """Whether what a function, or without a name the file, loads at a line was saved on the host, or by itself."""
-    return may_have_saved(tree, name, line) or saves_host_copies(tree) or loads_arrays(tree, name, line)
+    return (
+        may_have_saved(tree, name, line)
+        or saves_host_copies(tree)
+        or loads_arrays(tree, name, line)
+        or loads_own_data(tree, name, line, writers)
+    )
 
 
 def may_have_saved(tree: ast.Module, name: str, line: int) -> bool:
@@ -56,6 +65,66 @@ def loads_arrays(tree: ast.Module, name: str, line: int) -> bool:
         loaded |= {word for target, value in taken if _holder(value) in loaded for word in _names(target)}
     calls = (one for one in nodes if isinstance(one, ast.Call) and re.match(r"(np|numpy)\.", ast.unparse(one.func)))
     return any(_holder(one) in loaded for call in calls for one in call.args)
+
+
+def loads_own_data(tree: ast.Module, name: str, line: int, writers: Writers) -> bool:
+    """Whether what is loaded at a line is what the project saves, in this file or under this file name in another one,
+    and that is no state of a module, nor anything that is moved there: nothing says that it ever was on a device.
+    """
+    scope = dict(functions(tree)).get(name, tree) if name else tree
+    loads = [one for one in _calls(scope) if ast.unparse(one.func) == "torch.load" and _holds(one, line) and one.args]
+    names = {text for one in loads for text in _file_names(tree, scope, one.args[0])}
+    others = writers(names) if names else ()
+    saved = [(tree, save) for save in _saves(tree) if not names or names & _names_of(tree, save)]
+    saved += [(other, save) for other in others for save in _saves(other) if names & _names_of(other, save)]
+    return bool(loads) and bool(saved) and not any(_may_be_elsewhere(home, save.args[0]) for home, save in saved)
+
+
+def _holds(call: ast.Call, line: int) -> bool:
+    return call.lineno <= line <= (call.end_lineno or 0)
+
+
+def _saves(tree: ast.Module) -> Iterator[ast.Call]:
+    every = (one for one in ast.walk(tree) if isinstance(one, ast.Call) and len(one.args) > 1)
+    return (one for one in every if ast.unparse(one.func) == "torch.save")
+
+
+def _names_of(tree: ast.Module, save: ast.Call) -> Set[str]:
+    scopes = (node for _, node in functions(tree) if node.lineno <= save.lineno <= (node.end_lineno or 0))
+    return set(_file_names(tree, next(scopes, tree), save.args[1]))
+
+
+def _file_names(tree: ast.Module, scope: ast.AST, path: ast.expr) -> Iterator[str]:
+    """The names of files that a path spells out, also by the names that the function and the file give it."""
+    pending, seen = [path], set[str]()
+    for one in pending:  # grows
+        for node in ast.walk(one):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                last = node.value.rpartition("/")[2]
+                yield from (last,) if "." in last.strip(".") else ()
+            elif isinstance(node, ast.Name) and node.id not in seen:
+                seen.add(node.id)
+                bound = (each for part in (scope, tree) for each in own_nodes(part) if isinstance(each, ast.Assign))
+                pending += (each.value for each in bound if _binds(each, node.id))
+
+
+def _may_be_elsewhere(tree: ast.Module, saved: ast.expr) -> bool:
+    """Whether a file saves the state of a module, or something that it moves."""
+    words = {node.id for node in ast.walk(saved) if isinstance(node, ast.Name)}
+    bound = [one for one in ast.walk(tree) if isinstance(one, ast.Assign) and any(_binds(one, word) for word in words)]
+    values = [saved, *(one.value for one in bound)]
+    calls = [one for value in values for one in ast.walk(value) if isinstance(one, ast.Call)]
+    calls += (one for one in ast.walk(tree) if isinstance(one, ast.Call) and _root_name(one.func) in words)
+    return any(called_name(one) in _OF_DEVICES for one in calls)
+
+
+def _root_name(callee: ast.expr) -> str:
+    while isinstance(callee, ast.Attribute):
+        callee = callee.value
+    return callee.id if isinstance(callee, ast.Name) else ""
+
+
+_OF_DEVICES = frozenset({"state_dict", "to", "cuda", "to_device", "prepare"})
 
 
 def _taken(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
