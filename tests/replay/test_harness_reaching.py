@@ -208,3 +208,67 @@ class Fit:
         torch.save({saved}, path)
 """
     assert is_of_host(ast.parse(text), "Fit.load", 8) is is_own
+
+
+def asks_after(tmp_path: Path, text: str, name: str, nets: str = "") -> bool:
+    """Whether `name`, of a file beside `nets.py`, asks once it has got over its line `here`."""
+    text = dedent(text)
+    (tmp_path / "nets.py").write_text(dedent(nets))
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if "here" in one)
+    return Reached(str(path), ast.parse(text), DiskFiles(str(tmp_path))).asks_after(name, line)
+
+
+BEHIND = """
+    import torch
+    from nets import Net, run
+
+    def main(path, args):
+        {before}
+        if args.resume:
+            state = torch.load(path)  # here
+            {inside}
+        else:
+            other().cuda()
+        {behind}
+
+    def other():
+        return Net()
+"""
+RUN = """
+    import torch
+    def run(net):
+        print(torch.cuda.get_device_name(0))
+    class Net(torch.nn.Module):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "behind"),
+    [
+        ("Net().cuda()", "pass"),
+        ("pass", "run(Net())"),
+        ("print(state)", "net = Net()\n        net.cuda()"),
+        ("pass", "with open(path):\n            run(Net())"),
+    ],
+)
+def test_what_surely_asks_behind(tmp_path: Path, inside: str, behind: str) -> None:
+    assert asks_after(tmp_path, BEHIND.format(before="pass", inside=inside, behind=behind), "main", RUN)
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "behind"),
+    [
+        ("Net().cuda()", "pass", "pass"),
+        ("pass", "return state", "run(Net())"),
+        ("pass", "pass", "if args.cuda:\n            run(Net())"),
+        ("pass", "pass", "if args.done:\n            return\n        run(Net())"),
+        ("pass", "pass", "args.cuda and run(Net())"),
+        ("pass", "pass", "print(run)"),
+        ("pass", "pass", "def later():\n            run(Net())"),
+    ],
+)
+def test_what_may_ask_behind(tmp_path: Path, before: str, inside: str, behind: str) -> None:
+    assert not asks_after(tmp_path, BEHIND.format(before=before, inside=inside, behind=behind), "main", RUN)

@@ -190,7 +190,7 @@ class _Driving:
             self.listing.file,
             self.places,
             has_host=bool(target.host or found.part),
-            needs_accelerator=self._reached.asks_before(target.name, first),
+            needs_accelerator=self._needs_accelerator(target.name, first, max(found.part or target.lines)),
             saved_on_host=is_of_host(tree, target.name, first, self._writers),
         ).verdict()
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
@@ -213,6 +213,9 @@ class _Driving:
         return Reached(
             path, ast.parse(self._patch.after), DiskFiles(top_of(str(self.change.path.parent)), unsaved=data)
         )
+
+    def _needs_accelerator(self, name: str, first: int, last: int) -> bool:
+        return self._reached.asks_before(name, first) or self._reached.asks_after(name, last)
 
     def _writers(self, names: Set[str]) -> Iterator[ast.Module]:
         """The other files of the project that save something, and speak of a file by one of these names."""

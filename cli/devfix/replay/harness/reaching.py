@@ -1,6 +1,6 @@
-"""Whether code that comes to a line has surely asked for CUDA before, in its own file or in those that it uses.
+"""Whether code that comes to a line has surely asked for CUDA before, or will, in its own file or in those it uses.
 
-Then nobody comes there on a machine without it, whatever stands for what was asked for.
+Then nobody comes there on a machine without it, or nobody comes any further, whatever stands for what was asked for.
 """
 
 import ast
@@ -17,6 +17,7 @@ from devfix.replay.probe.harness.free import own_nodes
 DEEPEST = 5
 """Through so many calls or imports it is asked whether these ask."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _AT_ITS_END = 1 << 30
 _ASKING = frozenset({"set_device", "current_device", "get_device_name", "get_device_properties", "synchronize"})
 """Functions of `torch.cuda` that fail without a card."""
@@ -39,6 +40,11 @@ class Reached:
         if self._asks(_passed(getattr(scope, "body", []), line), 0) or self._asks_when_loaded(0):
             return True
         return self._asks_where_made(name) or self._is_called_late(name)
+
+    def asks_after(self, name: str, line: int) -> bool:
+        """Whether CUDA is surely asked for by what runs in the function, or without one in the file, after a line."""
+        scope = definition(self.tree, name.split(".")) if name else self.tree
+        return self._asks(iter(_following(getattr(scope, "body", []), line)), 0)
 
     def _asks_where_made(self, name: str) -> bool:
         """Whether the constructor of the object asks, of which a method is."""
@@ -145,6 +151,18 @@ def _passed(block: Sequence[ast.stmt], line: int = _AT_ITS_END) -> Iterator[ast.
         elif (one.end_lineno or 0) >= line and not isinstance(one, _SCOPES):
             inner = (part for part in inner_blocks(one) if part[0].lineno <= line <= (part[-1].end_lineno or 0))
             yield from _passed(next(inner, []), line)
+
+
+def _following(block: Sequence[ast.stmt], line: int) -> list[ast.stmt]:
+    """The simple statements that surely run once a block has got over a line, be it in a branch of it."""
+    for index, one in enumerate(block):
+        if (one.end_lineno or 0) < line or isinstance(one, _SCOPES):
+            continue
+        inside = (part for part in inner_blocks(one) if part[0].lineno <= line <= (part[-1].end_lineno or 0))
+        found = _following(next(inside, []), line)
+        leaves = any(isinstance(each, _LEAVING) for each in found)
+        return found if leaves else [*found, *_passed(block[index + 1 :])]
+    return []
 
 
 def _surely_run(node: ast.AST) -> Iterator[ast.AST]:

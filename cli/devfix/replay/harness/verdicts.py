@@ -20,7 +20,7 @@ class Proof:
     """Runs of one driver: on the backend and on the plain CPU. `places` are files and lines of the bug before.
 
     `has_host` says that arguments are on the host because a finding says so: where it is wrong, a device error is not
-    the patch's. Code that `needs_accelerator` before it comes to the patch shows nothing on the plain CPU; nor does the
+    the patch's. Code that `needs_accelerator` before or behind the patch shows nothing on the plain CPU; nor does the
     load of what the program itself has `saved_on_host`, or on this machine.
     """
 
