@@ -386,6 +386,15 @@ def test_a_class_with_bases_of_absent_packages_and_of_its_own_is_made(drive: Dri
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
+def test_versions_of_an_absent_package_are_new(drive: Drive) -> None:
+    test = "if parse('1.2') < parse('2.0') or not parse('2') >= parse('1'):\n    raise OSError\n"
+    result = drive(f"from absent_package import parse\n\n{test}{POSITIONS}", *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert result.harness.absent == ("absent_package",)
+    assert result.harness.lines == ()
+
+
 def test_units_and_settings_of_an_absent_package_do_nothing(drive: Drive) -> None:
     setting = "import absent_package as absent\n\nabsent.settings['size'] = 2\nLENGTH = 3 * absent.metre / 2\n"
     result = drive(setting + POSITIONS, *ON_X)
