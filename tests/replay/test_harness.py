@@ -478,6 +478,7 @@ def test_a_package_that_takes_the_one_around_it_out_of_sight_is_told_of(tree: Pa
         ("from torch.nowhere import sort", None),
         ("from ._extension import sort", "pack._extension"),
         ("from pack.build.names import NAMES", "pack.build"),
+        ("from pack.generated import NAMES", None),
     ],
 )
 def test_modules_that_a_build_makes_are_stood_in_for(
@@ -485,6 +486,8 @@ def test_modules_that_a_build_makes_are_stood_in_for(
 ) -> None:
     folder = tree / "pack"
     folder.mkdir()
+    (tree / "setup.py").write_text("Extension('pack._extension')\nBUILT = 'pack/build/names.py'\n")
+    (tree / "pyproject.toml").write_text("[tool.setuptools_scm]\nwrite_to = 'pack/version.py'\n")
     (folder / "__init__.py").write_text(f"{imported}\n")
     (folder / "ops.py").write_text(POSITIONS)
     change = Change(folder / "ops.py", POSITIONS.encode(), POSITIONS.replace(*ON_X).encode())
@@ -492,6 +495,13 @@ def test_modules_that_a_build_makes_are_stood_in_for(
     assert result.harness is not None
     assert result.harness.absent == ((made,) if made is not None else ())
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+def test_a_module_of_the_project_that_is_missing_stops_there(drive: Drive) -> None:
+    result = drive(f"from pack.generated import table\n{POSITIONS}", *ON_X)
+    assert step(result) == "import"
+    assert result.harness is not None
+    assert not result.harness.absent
 
 
 def test_a_folder_without_an_init_file_is_imported_anew_with_its_package(tree: Path, simulation: Simulated) -> None:

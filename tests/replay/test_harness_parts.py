@@ -133,6 +133,22 @@ class Counter:
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "goes"), [('["mel", "rand"]', True), ('["mel", "clean"]', False)])
+def test_a_condition_that_no_turn_of_a_loop_meets_is_not_taken_to_hold(drive: Drive, words: str, goes: bool) -> None:
+    text = f"""
+import torch
+
+rows = open("/nowhere/at/all").read().split()
+for word in {words}:
+    table = torch.ones(3)
+    if word == "rand":
+        table = table.cuda() + 1
+"""
+    result = drive(text, "table.cuda()", 'table.to("cuda" if torch.cuda.is_available() else "cpu")')
+    assert result.verdict.kind is (Kind.CONFIRMED if goes else Kind.INCONCLUSIVE), result.verdict.reason
+
+
 def test_a_condition_that_a_device_decides_is_not_passed_over(drive: Drive) -> None:
     text = """
 import torch

@@ -109,13 +109,27 @@ def _file_names(tree: ast.Module, scope: ast.AST, path: ast.expr) -> Iterator[st
 
 
 def _may_be_elsewhere(tree: ast.Module, saved: ast.expr) -> bool:
-    """Whether a file saves the state of a module, or something that it moves."""
+    """Whether a file saves the state of a module that may be moved, or something that it moves."""
     words = {node.id for node in ast.walk(saved) if isinstance(node, ast.Name)}
     bound = [one for one in ast.walk(tree) if isinstance(one, ast.Assign) and any(_binds(one, word) for word in words)]
     values = [saved, *(one.value for one in bound)]
     calls = [one for value in values for one in ast.walk(value) if isinstance(one, ast.Call)]
+    states = [one for one in calls if called_name(one) == "state_dict"]
+    if states and all(_is_moved_nowhere(tree, _root_name(one.func)) for one in states):
+        return False
     calls += (one for one in ast.walk(tree) if isinstance(one, ast.Call) and _root_name(one.func) in words)
     return any(called_name(one) in _OF_DEVICES for one in calls)
+
+
+def _is_moved_nowhere(tree: ast.Module, name: str) -> bool:
+    """Whether a file makes what it calls so, gives it to nobody, and moves nothing at all."""
+    every = [one for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    made = any(
+        isinstance(one, ast.Assign) and _binds(one, name) and isinstance(one.value, ast.Call) for one in ast.walk(tree)
+    )
+    given = any(isinstance(one, ast.Name) and one.id == name for call in every for one in call.args)
+    taken = any(one.arg == name for one in ast.walk(tree) if isinstance(one, ast.arg))
+    return made and not given and not taken and not any(called_name(one) in _MOVING for one in every)
 
 
 def _root_name(callee: ast.expr) -> str:
@@ -124,7 +138,8 @@ def _root_name(callee: ast.expr) -> str:
     return callee.id if isinstance(callee, ast.Name) else ""
 
 
-_OF_DEVICES = frozenset({"state_dict", "to", "cuda", "to_device", "prepare"})
+_MOVING = frozenset({"to", "cuda", "to_device", "prepare", "DataParallel", "DistributedDataParallel"})
+_OF_DEVICES = _MOVING | {"state_dict"}
 
 
 def _taken(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -127,3 +127,29 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, _SCOPES):
             waiting += ast.iter_child_nodes(node)
+
+
+def never_holds(tree: ast.AST, line: int) -> bool:
+    """Whether a condition asks for a constant that no loop around it gives: `x == "c"` in `for x in ["a", "b"]`."""
+    tests = [one.test for one in ast.walk(tree) if isinstance(one, (ast.If, ast.While)) and one.lineno == line]
+    for test in tests:
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+            continue
+        name, asked = test.left, test.comparators[0]
+        for loop in ast.walk(tree):
+            if not isinstance(loop, ast.For) or not loop.lineno < line <= (loop.end_lineno or 0):
+                continue
+            if (
+                isinstance(name, ast.Name)
+                and isinstance(asked, ast.Constant)
+                and _goes_past(loop, name.id, asked.value)
+            ):
+                return True
+    return False
+
+
+def _goes_past(loop: ast.For, name: str, value: Any) -> bool:
+    listed = loop.iter.elts if isinstance(loop.iter, (ast.List, ast.Tuple)) else []
+    spelled = [one.value for one in listed if isinstance(one, ast.Constant)]
+    bound = isinstance(loop.target, ast.Name) and loop.target.id == name
+    return bound and bool(listed) and len(spelled) == len(listed) and value not in spelled

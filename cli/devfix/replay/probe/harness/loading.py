@@ -15,6 +15,7 @@ from .calling import DRIVER, Attempt, Caller
 from .driver import Target, head, script
 
 _MOST = 40
+_BUILDING = ("setup.py", "setup.cfg", "pyproject.toml", ".gitignore", "MANIFEST.in", "CMakeLists.txt", "Makefile")
 _OLD_NAME = re.compile(r"(?:module 'numpy' has no attribute '|`np\.)(\w+)")
 
 
@@ -30,14 +31,14 @@ class Loaded:
 def load(target: Target, root: Path, caller: Caller) -> Loaded:
     """Run the driver's imports, or the file itself where that is the target."""
     sys.path[:0] = [str(root / path) for path in target.paths]
-    own = _own_packages(target, root)
+    own = own_packages(target, root)
     absent: list[str] = []
     while True:
         finders = list(sys.meta_path)
         names: dict[str, Any] = {"__name__": "__main__", "__file__": str(root / "devfix_driver.py")}
         text = head(target, absent, is_run=True) if target.name else script(target, absent, is_run=True)
         attempt = caller.run(compile(text, DRIVER, "exec"), names)
-        missing = _missing(attempt.error, own) or _broken(attempt, root)
+        missing = _missing(attempt.error, own, root) or _broken(attempt, root)
         if missing is None or missing in absent or missing in own or len(absent) == _MOST:
             return Loaded(names, tuple(absent), attempt)
         absent.append(missing)
@@ -47,8 +48,8 @@ def load(target: Target, root: Path, caller: Caller) -> Loaded:
 
 def stand_in_for(error: BaseException, absent: list[str], target: Target, root: Path) -> str | None:
     """Have one more package stand in, and added to those that are absent, where an error says that it is missing."""
-    own = _own_packages(target, root)
-    missing = _missing(error, own)
+    own = own_packages(target, root)
+    missing = _missing(error, own, root)
     if missing is None or missing in absent or missing in own or len(absent) >= _MOST:
         return None
     absent.append(missing)
@@ -56,9 +57,9 @@ def stand_in_for(error: BaseException, absent: list[str], target: Target, root: 
     return missing
 
 
-def _missing(error: BaseException | None, own: set[str]) -> str | None:
-    """The package that is not installed, the module of the project itself that only a build of it makes, or the name
-    that numpy had once: `numpy.float`."""
+def _missing(error: BaseException | None, own: set[str], root: Path) -> str | None:
+    """The package that is not installed, the module of the project itself that only its build makes, or the name that
+    numpy had once: `numpy.float`."""
     if isinstance(error, AttributeError) and (found := _OLD_NAME.match(str(error))) and found[1] in standins.OF_NUMPY:
         return f"numpy.{found[1]}"
     if not isinstance(error, ModuleNotFoundError) or not error.name:
@@ -67,8 +68,16 @@ def _missing(error: BaseException | None, own: set[str]) -> str | None:
         return f"{error.name}==0"
     top, _, rest = error.name.partition(".")
     if rest and top in own:
-        return error.name
+        return error.name if _is_built(error.name, root) else None
     return None if top in sys.modules or top in sys.stdlib_module_names else top
+
+
+def _is_built(module: str, root: Path) -> bool:
+    """Whether the files that tell how a project is built, or what is not kept of it, speak of one of its modules."""
+    last = module.rpartition(".")[2]
+    words = {module, module.replace(".", "/"), f"{last}.py", *(() if last == "version" else (f"'{last}'", f'"{last}"'))}
+    files = (root / name for name in _BUILDING)
+    return any(word in path.read_text("utf-8", "replace") for path in files if path.is_file() for word in words)
 
 
 def _broken(attempt: Attempt, root: Path) -> str | None:
@@ -87,7 +96,7 @@ def _broken(attempt: Attempt, root: Path) -> str | None:
     return None
 
 
-def _own_packages(target: Target, root: Path) -> set[str]:
+def own_packages(target: Target, root: Path) -> set[str]:
     """What the folders of the module path hold: if that cannot be imported, the project is at fault."""
     folders = [root / path for path in target.paths]
     return {entry.stem for folder in folders for entry in folder.iterdir() if entry.suffix in ("", ".py")} - {""}

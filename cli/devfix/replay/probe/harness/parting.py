@@ -19,8 +19,8 @@ from .alone import Left, definition
 from .calling import Caller, TooSlow, limited, quiet
 from .checkpoints import checkpoint
 from .driver import Target, head, part_lines, part_text
-from .free import bound_before, bound_late, free_names
-from .loading import stand_in_for
+from .free import bound_before, bound_late, free_names, never_holds
+from .loading import own_packages, stand_in_for
 from .models import Batches, Maker, Model
 from .parts import Part
 from .proposals import About, proposed
@@ -72,16 +72,25 @@ class Trying(Part):
             refuses = (
                 isinstance(error, Left) or isinstance(statement, ast.Raise) or errors.device_error(error) is not None
             )
-            if refuses or self._is_patched(statement) or time.monotonic() > self._latest:
+            if refuses or self._is_stale(error) or self._is_patched(statement) or time.monotonic() > self._latest:
                 raise UnfitError from error
             self.left_out = (*self.left_out, statement.lineno)
             self.lost.update(one.id for one in ast.walk(statement) if _is_stored(one))  # type: ignore[attr-defined]
+
+    def _is_stale(self, error: BaseException) -> bool:
+        """Whether an import asks a module of the project for what that has not: then nobody comes any further."""
+        if not isinstance(error, ImportError):
+            return False
+        top = (error.name or "").partition(".")[0]
+        return top in own_packages(self._target, self._root) or str(error.path or "").startswith(str(self._root))
 
     def _is_patched(self, statement: Any) -> bool:
         return any(not self._target.before[line - 1] for line in range(statement.lineno, statement.end_lineno + 1))
 
     def judge(self, line: int, holds: bool) -> None:
-        """Take a condition to hold that does not, from now on."""
+        """Take a condition to hold that does not, from now on; but none that never does."""
+        if not holds and never_holds(self.tree, line):
+            raise UnfitError
         if not holds and self._target.before[line - 1]:
             self.assumed = (*self.assumed, line)
 
