@@ -3,7 +3,8 @@
 import ast
 from pathlib import Path
 
-from devfix.replay.harness.regions import with_parts
+import pytest
+from devfix.replay.harness.regions import binds_alone, with_parts
 from devfix.replay.harness.targets import targets_of
 from devfix.replay.patches import Patch
 
@@ -37,3 +38,30 @@ def test_what_is_put_in_the_place_of_a_line_is_run_as_a_whole() -> None:
     after = BEFORE.replace("net = build(rows).cuda()", 'device = "cpu"\nnet = build(rows).to(device)')
     found = parts(after)
     assert found == ['device = "cpu"\nnet = build(rows).to(device)\n']
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "found = torch.load(path, map_location='cpu')",
+        "from torch.amp import autocast\nimport torch",
+        "loader = torch.utils.data.DataLoader(rows, pin_memory=True)\nfound = torch.load(path)",
+    ],
+)
+def test_lines_that_bind_alone(lines: str) -> None:
+    tree = ast.parse(f"import os\n{lines}\nprint(found)\n")
+    assert binds_alone(tree, (2, 1 + len(lines.splitlines())))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "found = torch.load(path)\nprint(found)",
+        "net.load_state_dict(torch.load(path))",
+        "found = torch.load(path)['x'] + 1",
+        "for x in torch.utils.data.DataLoader(rows):\n    pass",
+        "y = x.to(device)",
+    ],
+)
+def test_lines_that_do_something_with_what_they_bind(lines: str) -> None:
+    assert not binds_alone(ast.parse(f"import os\n{lines}\n"), (2, 1 + len(lines.splitlines())))

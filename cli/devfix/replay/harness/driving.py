@@ -20,7 +20,7 @@ from devfix.replay.harness.host_names import host_names
 from devfix.replay.harness.listings import Listing, listing_of
 from devfix.replay.harness.own_files import is_of_host
 from devfix.replay.harness.reaching import Reached
-from devfix.replay.harness.regions import holds_reasons, names_devices_alone, with_parts
+from devfix.replay.harness.regions import binds_alone, holds_reasons, names_devices_alone, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
 from devfix.replay.harness.verdicts import Proof
 from devfix.replay.outcomes import FoundDriver, Outcome
@@ -202,6 +202,8 @@ class _Driving:
             verdict = inconclusive(f"`{target.told}` ran, but not all that the findings tell of")
         if verdict.kind is Kind.HARMLESS and found.part and names_devices_alone(tree, found.part):
             verdict = inconclusive(f"`{target.told}` ran, but only says what a device is called")
+        if verdict.kind is Kind.HARMLESS and found.part and binds_alone(tree, found.part):
+            verdict = inconclusive(f"`{target.told}` ran, but nothing that reads what the patched lines bind")
         step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
         return Driven(target, verdict, found.text, step, ours, found.absent)
 

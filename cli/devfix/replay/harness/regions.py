@@ -89,11 +89,27 @@ def host_names(patch: Patch, findings: Sequence[Finding]) -> set[str]:
 
 def names_devices_alone(tree: ast.Module, part: tuple[int, ...]) -> bool:
     """Whether the lines of a part only say what a device is called: that computes nothing."""
-    first, last = part
-    inside = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and first <= one.lineno <= last]
+    inside = _inside(tree, part)
     return bool(inside) and all(
         isinstance(one, ast.Assign) and not any(_computes(node) for node in ast.walk(one.value)) for one in inside
     )
+
+
+def binds_alone(tree: ast.Module, part: tuple[int, ...]) -> bool:
+    """Whether the lines of a part only import, load, or make a loader: what the patch changes shows at its use."""
+    inside = _inside(tree, part)
+    return bool(inside) and all(isinstance(one, ast.Import | ast.ImportFrom) or _loads(one) for one in inside)
+
+
+def _inside(tree: ast.Module, part: tuple[int, ...]) -> list[ast.stmt]:
+    first, last = part
+    return [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and first <= one.lineno <= last]
+
+
+def _loads(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    called = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+    return called == "torch.load" or called.rpartition(".")[2] == "DataLoader"
 
 
 def _computes(node: ast.AST) -> bool:
