@@ -203,7 +203,11 @@ class Kinds(Facts):
         called = self._calls_of.get(function, [])
         callees = {call.args[0] for call in called}
         named = self._spelled.get(function.name, ()) if called else ()
-        return called if all(node in callees for node in named) and function not in self._handed_on else []
+        return called if all(node in callees for node in named) else []
+
+    def is_handed_on(self, function: Function) -> bool:
+        """Whether something is done with a function beside calling it: it is given, kept or returned."""
+        return function in self._handed_on
 
     @cached_property
     def _calls_of(self) -> dict[Function, list[Node]]:
@@ -215,7 +219,6 @@ class Kinds(Facts):
 
     @cached_property
     def _handed_on(self) -> set[object]:
-        """The functions that something is done with beside calling them: they are given, kept or returned."""
         users, functions = self.module.users, self.module.functions
         kept = {store.value for one in functions for store in one.stores if not store.is_attribute}
         kept |= {value for one in functions for value, _ in one.returns}

@@ -44,8 +44,9 @@ def where_given(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     node = next((one for one in given if operation is not None and one.function is operation.function), None)
     if node is None or not isinstance(node.function.syntax, ast.FunctionDef | ast.AsyncFunctionDef):
         return
+    sure = analysis.kinds.is_given(node) and not analysis.kinds.is_handed_on(node.function)
     found = _before_use(analysis, source, conflict, node, node.function.syntax.body)
-    yield from (replace(one, sure=analysis.kinds.is_given(node)) for one in found)
+    yield from (replace(one, sure=sure) for one in found)
 
 
 def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
