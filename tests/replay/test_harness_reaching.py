@@ -276,3 +276,26 @@ def test_what_surely_asks_behind(tmp_path: Path, inside: str, behind: str) -> No
 )
 def test_what_may_ask_behind(tmp_path: Path, before: str, inside: str, behind: str) -> None:
     assert not asks_after(tmp_path, BEHIND.format(before=before, inside=inside, behind=behind), "main", RUN)
+
+
+@pytest.mark.parametrize(
+    ("used", "is_rows"),
+    [
+        ("train = found['train']\n    return torch.utils.data.DataLoader(train, batch_size=4)", True),
+        ("rows = found['train']\n    names = rows.names\n    print(len(names))", True),
+        ("for one in found:\n        print(one)", True),
+        ("return torch.utils.data.DataLoader(dataset=found['train'])", True),
+        ("return found", False),
+        ("net.load_state_dict(found['net'])", False),
+        ("state = found['net']\n    net.load_state_dict(state)", False),
+        ("found.eval()", False),
+        ("restore(net, found)", False),
+        ("net.weights = found['weights']", False),
+        ("return found['a'] + 1", False),
+        ("return {'a': found['a']}", False),
+        ("pass", False),
+    ],
+)
+def test_what_is_used_as_rows_of_data(used: str, is_rows: bool) -> None:
+    text = f"import torch\ndef load(path, net):\n    found = torch.load(path)\n    {used}\n"
+    assert is_of_host(ast.parse(text), "load", 3) is is_rows

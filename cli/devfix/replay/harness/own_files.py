@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
 from devfix.replay.harness.targets import functions
 from devfix.replay.probe.harness.free import called_name, own_nodes
@@ -25,6 +25,7 @@ def is_of_host(tree: ast.Module, name: str, line: int, writers: Writers = lambda
         or saves_host_copies(tree)
         or loads_arrays(tree, name, line)
         or loads_own_data(tree, name, line, writers)
+        or loads_rows(tree, name, line)
     )
 
 
@@ -65,6 +66,68 @@ def loads_arrays(tree: ast.Module, name: str, line: int) -> bool:
         loaded |= {word for target, value in taken if _holder(value) in loaded for word in _names(target)}
     calls = (one for one in nodes if isinstance(one, ast.Call) and re.match(r"(np|numpy)\.", ast.unparse(one.func)))
     return any(_holder(one) in loaded for call in calls for one in call.args)
+
+
+def loads_rows(tree: ast.Module, name: str, line: int) -> bool:
+    """Whether nothing is done with what is loaded at a line, or with parts of it, but what is done with rows of data:
+    they are picked, counted, gone through, and given to a loader, which reads them on the host.
+    """
+    scope = dict(functions(tree)).get(name, tree) if name else tree
+    nodes = list(own_nodes(scope))
+    parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+    loaded, size = {word for one in nodes for word in _bound_to_load(one, line)}, -1
+    while len(loaded) > size:
+        size = len(loaded)
+        loaded |= {
+            word for one in nodes for target, value in _picked(one) if _picks(value, loaded) for word in _names(target)
+        }
+    reads = [one for one in nodes if isinstance(one, ast.Name) and one.id in loaded and isinstance(one.ctx, ast.Load)]
+    return bool(reads) and all(_is_of_rows(one, parents) for one in reads)
+
+
+def _bound_to_load(node: ast.AST, line: int) -> Iterator[str]:
+    match node:
+        case ast.Assign(targets=targets, value=ast.Call(func=func) as call) if _holds(call, line):
+            if ast.unparse(func) == "torch.load":
+                yield from (word for target in targets for word in _names(target))
+
+
+def _picked(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What assignments and loops bind, with what they bind it to."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            yield from ((one, value) for one in targets)
+        case ast.For(target=target, iter=value):
+            yield target, value
+
+
+def _picks(value: ast.expr, loaded: Set[str]) -> bool:
+    """`found`, `found["x"]`, `found["x"].rows`, `len(found)` is none."""
+    while isinstance(value, ast.Subscript | ast.Attribute):
+        value = value.value
+    return isinstance(value, ast.Name) and value.id in loaded
+
+
+def _is_of_rows(read: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether a part is picked and bound, compared, counted, gone through or given to a loader."""
+    node: ast.AST = read
+    while isinstance(around := parents.get(node), ast.Subscript | ast.Attribute) and around.value is node:
+        node = around
+    around = parents.get(node)
+    match around:
+        case ast.Assign(targets=targets):
+            return all(isinstance(one, ast.Name | ast.Tuple) for one in targets)
+        case ast.Call(func=func):
+            return func is not node and ast.unparse(func).rpartition(".")[2] in _OF_ROWS
+        case ast.keyword():
+            call = parents.get(around)
+            return isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in _OF_ROWS
+    return isinstance(around, ast.For | ast.Compare | ast.FormattedValue)
+
+
+_OF_ROWS = frozenset(
+    {"len", "list", "set", "sorted", "range", "enumerate", "print", "isinstance", "type", "DataLoader", "Subset"}
+)
 
 
 def loads_own_data(tree: ast.Module, name: str, line: int, writers: Writers) -> bool:
