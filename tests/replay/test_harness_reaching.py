@@ -285,6 +285,7 @@ def test_what_may_ask_behind(tmp_path: Path, before: str, inside: str, behind: s
         ("rows = found['train']\n    names = rows.names\n    print(len(names))", True),
         ("for one in found:\n        print(one)", True),
         ("return torch.utils.data.DataLoader(dataset=found['train'])", True),
+        ("rows = found['test']\n    rows.augment = False\n    return DataLoader(rows), rows", True),
         ("return found", False),
         ("net.load_state_dict(found['net'])", False),
         ("state = found['net']\n    net.load_state_dict(state)", False),

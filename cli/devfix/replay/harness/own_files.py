@@ -69,8 +69,8 @@ def loads_arrays(tree: ast.Module, name: str, line: int) -> bool:
 
 
 def loads_rows(tree: ast.Module, name: str, line: int) -> bool:
-    """Whether nothing is done with what is loaded at a line, or with parts of it, but what is done with rows of data:
-    they are picked, counted, gone through, and given to a loader, which reads them on the host.
+    """Whether what is loaded at a line is data: a part of it is given to a loader, which reads it on the host, or
+    nothing is done with it but what is done with rows, which are picked, counted and gone through.
     """
     scope = dict(functions(tree)).get(name, tree) if name else tree
     nodes = list(own_nodes(scope))
@@ -82,7 +82,8 @@ def loads_rows(tree: ast.Module, name: str, line: int) -> bool:
             word for one in nodes for target, value in _picked(one) if _picks(value, loaded) for word in _names(target)
         }
     reads = [one for one in nodes if isinstance(one, ast.Name) and one.id in loaded and isinstance(one.ctx, ast.Load)]
-    return bool(reads) and all(_is_of_rows(one, parents) for one in reads)
+    is_read = any(_is_given(one, parents) in _LOADERS for one in reads)
+    return is_read or (bool(reads) and all(_is_of_rows(one, parents) for one in reads))
 
 
 def _bound_to_load(node: ast.AST, line: int) -> Iterator[str]:
@@ -109,24 +110,50 @@ def _picks(value: ast.expr, loaded: Set[str]) -> bool:
 
 
 def _is_of_rows(read: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> bool:
-    """Whether a part is picked and bound, compared, counted, gone through or given to a loader."""
+    """Whether a part is picked and bound, compared, counted or gone through."""
+    node = _part_of(read, parents)
+    match around := parents.get(node):
+        case ast.Assign(targets=targets):
+            return all(isinstance(one, ast.Name | ast.Tuple) for one in targets)
+        case ast.For() | ast.Compare() | ast.FormattedValue():
+            return around is not None
+    return _is_given(read, parents) in _OF_ROWS
+
+
+def _is_given(read: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> str:
+    """The last name of what a part is given to; empty where it is given to nothing."""
+    node = _part_of(read, parents)
+    call = parents.get(node)
+    if isinstance(call, ast.keyword):
+        call = parents.get(call)
+    given = isinstance(call, ast.Call) and call.func is not node
+    return ast.unparse(call.func).rpartition(".")[2] if given and isinstance(call, ast.Call) else ""
+
+
+def _part_of(read: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> ast.AST:
+    """`found["x"].rows` of the `found` in it."""
     node: ast.AST = read
     while isinstance(around := parents.get(node), ast.Subscript | ast.Attribute) and around.value is node:
         node = around
-    around = parents.get(node)
-    match around:
-        case ast.Assign(targets=targets):
-            return all(isinstance(one, ast.Name | ast.Tuple) for one in targets)
-        case ast.Call(func=func):
-            return func is not node and ast.unparse(func).rpartition(".")[2] in _OF_ROWS
-        case ast.keyword():
-            call = parents.get(around)
-            return isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in _OF_ROWS
-    return isinstance(around, ast.For | ast.Compare | ast.FormattedValue)
+    return node
 
 
+_LOADERS = frozenset({"DataLoader"})
 _OF_ROWS = frozenset(
-    {"len", "list", "set", "sorted", "range", "enumerate", "print", "isinstance", "type", "DataLoader", "Subset"}
+    {
+        "len",
+        "list",
+        "set",
+        "sorted",
+        "range",
+        "enumerate",
+        "print",
+        "isinstance",
+        "type",
+        "hasattr",
+        "getattr",
+        "Subset",
+    }
 )
 
 
