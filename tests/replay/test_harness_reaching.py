@@ -12,14 +12,20 @@ from devfix.replay.harness.own_files import is_of_host, loads_arrays, saves_host
 from devfix.replay.harness.reaching import Reached
 
 
-def asks(tmp_path: Path, text: str, name: str, nets: str = "") -> bool:
-    """Whether `name`, of a file beside `nets.py`, asks before it comes to its line `here`."""
+def came_to(tmp_path: Path, text: str, nets: str) -> tuple[Reached, int]:
+    """A file beside `nets.py`, and its line `here`."""
     text = dedent(text)
     (tmp_path / "nets.py").write_text(dedent(nets))
     path = tmp_path / "train.py"
     path.write_text(text)
     line = next(number for number, one in enumerate(text.splitlines(), 1) if "here" in one)
-    return Reached(str(path), ast.parse(text), DiskFiles(str(tmp_path))).asks_before(name, line)
+    return Reached(str(path), ast.parse(text), DiskFiles(str(tmp_path))), line
+
+
+def asks(tmp_path: Path, text: str, name: str, nets: str = "") -> bool:
+    """Whether `name`, of a file beside `nets.py`, asks before it comes to its line `here`."""
+    reached, line = came_to(tmp_path, text, nets)
+    return reached.asks_before(name, line)
 
 
 NET = """
@@ -216,12 +222,8 @@ class Fit:
 
 def asks_after(tmp_path: Path, text: str, name: str, nets: str = "") -> bool:
     """Whether `name`, of a file beside `nets.py`, asks once it has got over its line `here`."""
-    text = dedent(text)
-    (tmp_path / "nets.py").write_text(dedent(nets))
-    path = tmp_path / "train.py"
-    path.write_text(text)
-    line = next(number for number, one in enumerate(text.splitlines(), 1) if "here" in one)
-    return Reached(str(path), ast.parse(text), DiskFiles(str(tmp_path))).asks_after(name, line)
+    reached, line = came_to(tmp_path, text, nets)
+    return reached.asks_after(name, line)
 
 
 BEHIND = """

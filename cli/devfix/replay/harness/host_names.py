@@ -20,9 +20,8 @@ def host_names(file: Path, source: bytes) -> Iterator[Callable[[str, int], Set[s
     """
     path = str(file)
     files = DiskFiles(top_of(str(file.parent)))
-    files.callers[path] = Neighbours([path], {}).importers(
-        path, most=None
-    )  # one caller more may be the one that counts
+    # One caller more may be the one that counts.
+    files.callers[path] = Neighbours([path], {}).importers(path, most=None)
     program = Program(Source(path, source), Project(files))
 
     def at(function: str, line: int) -> Set[str]:

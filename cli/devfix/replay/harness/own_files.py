@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from devfix.replay.harness.targets import functions
 from devfix.replay.probe.harness.free import called_name, own_nodes
@@ -57,13 +57,9 @@ def loads_arrays(tree: ast.Module, name: str, line: int) -> bool:
     """
     scope = dict(functions(tree)).get(name, tree) if name else tree
     nodes = list(own_nodes(scope))
-    taken = [pair for one in nodes for pair in _taken(one)]
+    taken = [(target, _holder(value)) for one in nodes for target, value in _taken(one)]
     at_line = (one for one in nodes if isinstance(one, ast.Assign) and one.lineno <= line <= (one.end_lineno or 0))
-    loaded = {word for one in at_line for target in one.targets for word in _names(target)}
-    size = -1
-    while len(loaded) > size:
-        size = len(loaded)
-        loaded |= {word for target, value in taken if _holder(value) in loaded for word in _names(target)}
+    loaded = _spread({word for one in at_line for target in one.targets for word in _names(target)}, taken)
     calls = (one for one in nodes if isinstance(one, ast.Call) and re.match(r"(np|numpy)\.", ast.unparse(one.func)))
     return any(_holder(one) in loaded for call in calls for one in call.args)
 
@@ -75,12 +71,10 @@ def loads_rows(tree: ast.Module, name: str, line: int) -> bool:
     scope = dict(functions(tree)).get(name, tree) if name else tree
     nodes = list(own_nodes(scope))
     parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-    loaded, size = {word for one in nodes for word in _bound_to_load(one, line)}, -1
-    while len(loaded) > size:
-        size = len(loaded)
-        loaded |= {
-            word for one in nodes for target, value in _picked(one) if _picks(value, loaded) for word in _names(target)
-        }
+    picked = [
+        (target, _name_under(value, ast.Subscript, ast.Attribute)) for one in nodes for target, value in _picked(one)
+    ]
+    loaded = _spread({word for one in nodes for word in _bound_to_load(one, line)}, picked)
     reads = [one for one in nodes if isinstance(one, ast.Name) and one.id in loaded and isinstance(one.ctx, ast.Load)]
     is_read = any(_is_given(one, parents) in _LOADERS for one in reads)
     return is_read or (bool(reads) and all(_is_of_rows(one, parents) for one in reads))
@@ -102,21 +96,23 @@ def _picked(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield target, value
 
 
-def _picks(value: ast.expr, loaded: Set[str]) -> bool:
-    """`found`, `found["x"]`, `found["x"].rows`, `len(found)` is none."""
-    while isinstance(value, ast.Subscript | ast.Attribute):
-        value = value.value
-    return isinstance(value, ast.Name) and value.id in loaded
+def _spread(words: set[str], bound: Sequence[tuple[ast.expr, str]]) -> set[str]:
+    """The words, and the names that are bound to what one of them is the name of."""
+    size = -1
+    while len(words) > size:
+        size = len(words)
+        words |= {word for target, name in bound if name in words for word in _names(target)}
+    return words
 
 
 def _is_of_rows(read: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> bool:
     """Whether a part is picked and bound, compared, counted or gone through."""
     node = _part_of(read, parents)
-    match around := parents.get(node):
+    match parents.get(node):
         case ast.Assign(targets=targets):
             return all(isinstance(one, ast.Name | ast.Tuple) for one in targets)
         case ast.For() | ast.Compare() | ast.FormattedValue():
-            return around is not None
+            return True
     return _is_given(read, parents) in _OF_ROWS
 
 
@@ -126,8 +122,7 @@ def _is_given(read: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> str:
     call = parents.get(node)
     if isinstance(call, ast.keyword):
         call = parents.get(call)
-    given = isinstance(call, ast.Call) and call.func is not node
-    return ast.unparse(call.func).rpartition(".")[2] if given and isinstance(call, ast.Call) else ""
+    return called_name(call) if isinstance(call, ast.Call) and call.func is not node else ""
 
 
 def _part_of(read: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> ast.AST:
@@ -205,9 +200,11 @@ def _may_be_elsewhere(tree: ast.Module, saved: ast.expr) -> bool:
     values = [saved, *(one.value for one in bound)]
     calls = [one for value in values for one in ast.walk(value) if isinstance(one, ast.Call)]
     states = [one for one in calls if called_name(one) == "state_dict"]
-    if states and all(_is_moved_nowhere(tree, _root_name(one.func)) for one in states):
+    if states and all(_is_moved_nowhere(tree, _name_under(one.func, ast.Attribute)) for one in states):
         return False
-    calls += (one for one in ast.walk(tree) if isinstance(one, ast.Call) and _root_name(one.func) in words)
+    calls += (
+        one for one in ast.walk(tree) if isinstance(one, ast.Call) and _name_under(one.func, ast.Attribute) in words
+    )
     return any(called_name(one) in _OF_DEVICES for one in calls)
 
 
@@ -222,23 +219,14 @@ def _is_moved_nowhere(tree: ast.Module, name: str) -> bool:
     return made and not given and not taken and not any(called_name(one) in _MOVING for one in every)
 
 
-def _root_name(callee: ast.expr) -> str:
-    while isinstance(callee, ast.Attribute):
-        callee = callee.value
-    return callee.id if isinstance(callee, ast.Name) else ""
-
-
 _MOVING = frozenset({"to", "cuda", "to_device", "prepare", "DataParallel", "DistributedDataParallel"})
 _OF_DEVICES = _MOVING | {"state_dict"}
 
 
 def _taken(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What takes a value, or parts of it, as it is: names, the target of a loop, a list that it is appended to."""
+    yield from _picked(node)
     match node:
-        case ast.Assign(targets=targets, value=value):
-            yield from ((one, value) for one in targets)
-        case ast.For(target=target, iter=value):
-            yield target, value
         case ast.Call(func=ast.Attribute(value=into, attr="append"), args=[value]):
             yield into, value
 
@@ -249,7 +237,12 @@ def _names(target: ast.expr) -> Iterator[str]:
 
 def _holder(value: ast.expr) -> str:
     """`found` of `found["x"][0]`; nothing of what is computed."""
-    while isinstance(value, ast.Subscript | ast.Starred):
+    return _name_under(value, ast.Subscript, ast.Starred)
+
+
+def _name_under(value: ast.expr, *parts: type[ast.Subscript | ast.Starred | ast.Attribute]) -> str:
+    """The name of which an expression takes parts, in these ways alone; empty where it is no name."""
+    while isinstance(value, parts):
         value = value.value
     return value.id if isinstance(value, ast.Name) else ""
 
