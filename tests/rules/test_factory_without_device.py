@@ -1551,7 +1551,9 @@ def test_what_is_a_number_by_its_type_has_no_device(rule, test: str) -> None:
     assert rule.findings(TYPED.format(test=test)) == ()
 
 
-@pytest.mark.parametrize("test", ["isinstance(scale, torch.Tensor)", "type(scale) is torch.Tensor", "size > 3"])
+@pytest.mark.parametrize(
+    "test", ["isinstance(scale, torch.Tensor)", "type(scale) is torch.Tensor", "size > 3", "type() is float"]
+)
 def test_what_is_a_tensor_by_its_type_says_the_device(rule, test: str) -> None:
     (found,) = rule.findings(TYPED.format(test=test))
     assert "device=scale.device" in rule.fixed(TYPED.format(test=test)), found

@@ -109,7 +109,8 @@ def comparison(node: Node) -> Literal:
     if right.op is Op.CONST and right.extra is None and operator in {"Is", "IsNot", "Eq", "NotEq"}:
         return ("none", key(left)), operator in {"Is", "Eq"}
     positive = _NEGATED.get(operator)
-    if left.op is Op.CALL and name(left.args[0]) == "builtins.type" and isinstance(right.syntax, _TYPES):
+    asks_type = left.op is Op.CALL and len(left.args) == 2 and name(left.args[0]) == "builtins.type"
+    if asks_type and isinstance(right.syntax, _TYPES):
         return _is_instance(left.args[1], right), positive is None
     return ("compare", positive or operator, key(left), key(right)), positive is None
 

@@ -131,25 +131,18 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
 
 def never_holds(tree: ast.AST, line: int) -> bool:
     """Whether a condition asks for a constant that no loop around it gives: `x == "c"` in `for x in ["a", "b"]`."""
-    tests = [one.test for one in ast.walk(tree) if isinstance(one, (ast.If, ast.While)) and one.lineno == line]
-    for test in tests:
-        if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
-            continue
-        name, asked = test.left, test.comparators[0]
-        for loop in ast.walk(tree):
-            if not isinstance(loop, ast.For) or not loop.lineno < line <= (loop.end_lineno or 0):
-                continue
-            if (
-                isinstance(name, ast.Name)
-                and isinstance(asked, ast.Constant)
-                and _goes_past(loop, name.id, asked.value)
-            ):
-                return True
-    return False
+    nodes = list(ast.walk(tree))
+    tests = [one.test for one in nodes if isinstance(one, (ast.If, ast.While)) and one.lineno == line]
+    loops = [one for one in nodes if isinstance(one, ast.For) and one.lineno != line and _holds(one, line)]
+    return any(_goes_past(loop, test) for test in tests for loop in loops)
 
 
-def _goes_past(loop: ast.For, name: str, value: Any) -> bool:
+def _goes_past(loop: ast.For, test: Any) -> bool:
+    """Whether a loop goes through constants, and a test asks for another one."""
     listed = loop.iter.elts if isinstance(loop.iter, (ast.List, ast.Tuple)) else []
+    asks = isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)
+    if not asks or getattr(test.left, "id", None) != getattr(loop.target, "id", ""):
+        return False
+    asked = test.comparators[0]
     spelled = [one.value for one in listed if isinstance(one, ast.Constant)]
-    bound = isinstance(loop.target, ast.Name) and loop.target.id == name
-    return bound and bool(listed) and len(spelled) == len(listed) and value not in spelled
+    return isinstance(asked, ast.Constant) and 0 < len(listed) == len(spelled) and asked.value not in spelled
