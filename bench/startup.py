@@ -30,13 +30,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=20)
     rounds = parser.parse_args().rounds
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
         shutil.copy(PROGRAM, Path(folder, "train.py"))
-        os.environ["XDG_CACHE_HOME"] = folder
+        os.environ["XDG_CACHE_HOME"] = cache
         commands = {"python -c pass": [sys.executable, "-c", "pass"]}
-        commands["devfix check train.py"] = [sys.executable, "-m", "devfix", "check", "train.py"]
-        if ruff := shutil.which("ruff"):
-            commands["ruff check train.py"] = [ruff, "check", "train.py"]
+        for tool in ("devfix", "ruff"):
+            if found := shutil.which(tool, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"):
+                commands[f"{tool} check train.py"] = [found, "check", "train.py"]
         os.chdir(folder)
         for command in commands.values():
             run(command)  # so that all is compiled, and remembered
@@ -46,11 +46,16 @@ def main() -> int:
 
 
 def run(command: list[str]) -> Run:
-    """Run a command whose output nobody reads."""
+    """Run a command whose output nobody reads.
+
+    :raises RuntimeError: where it does not end as a check does that worked
+    """
     silent = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0) for stream in (1, 2)]
     begun = time.monotonic()
     process = os.posix_spawn(command[0], command, os.environ, file_actions=silent)
-    _, _, used = os.wait4(process, 0)
+    _, status, used = os.wait4(process, 0)
+    if os.waitstatus_to_exitcode(status) not in (0, 1):
+        raise RuntimeError(f"{' '.join(command)}: ended with {os.waitstatus_to_exitcode(status)}")
     return Run(used.ru_utime + used.ru_stime, time.monotonic() - begun)
 
 
