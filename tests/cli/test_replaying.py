@@ -364,8 +364,20 @@ def test_a_function_that_nothing_runs_is_driven(project: Path, devfix: Devfix) -
     told = ran.out + ran.err
     assert "replay ops.py on simulated: confirmed (harness)" in told
     assert "a driver of devfix's own called `positions`" in told
+    assert "; if `x` is on the accelerator" in told
     ran = devfix("rewrite", "--diff", "--unsafe", "--replay", "ops.py", "--on", "simulated", "--no-harness")
     assert "replay ops.py: inconclusive: a library file: name the command that runs it\n" in ran.out + ran.err
+
+
+def test_what_the_project_puts_on_the_device_is_no_condition(project: Path, devfix: Devfix) -> None:
+    (project / "ops.py").write_text(LIBRARY)
+    (project / "train.py").write_text(
+        "import torch\nfrom ops import positions\npositions(torch.rand(2, 3, 4).cuda())\n"
+    )
+    ran = devfix("rewrite", "--diff", "--unsafe", "--replay", "ops.py", "--on", "simulated")
+    told = ran.out + ran.err
+    assert "; with `x` on the accelerator" in told
+    assert "; if `x`" not in told
 
 
 def test_what_a_finding_says_is_on_the_host_is_made_there(project: Path, devfix: Devfix) -> None:

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 from devfix.project.import_graph import DiskFiles
-from devfix.replay.harness.host_names import host_names
+from devfix.replay.harness.known_places import known_places
 from devfix.replay.harness.own_files import is_of_host, loads_arrays, saves_host_copies
 from devfix.replay.harness.reaching import Reached
 
@@ -155,17 +155,21 @@ def test_what_is_given_to_numpy_was_saved_on_the_host(read: str, is_array: bool)
     assert loads_arrays(ast.parse(text), "load", 4) is is_array
 
 
-@pytest.mark.parametrize(("given", "names"), [("y.detach().cpu()[0]", {"logits"}), ("y", set())])
+@pytest.mark.parametrize(
+    ("given", "on_host", "on_device"),
+    [("y.detach().cpu()[0]", {"logits"}, set()), ("y", set(), set()), ("y.cuda()", set(), {"logits"})],
+)
 def test_what_callers_in_other_files_give_is_where_these_put_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, names: set[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, on_host: set[str], on_device: set[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "results.py"
     path.write_text("class Result:\n    def __init__(self, logits):\n        self.logits = logits.numpy()\n")
     text = f"from results import Result\ndef step(net, x):\n    y = net.cuda()(x.cuda())\n    return Result({given})\n"
     (tmp_path / "module.py").write_text(text)
-    with host_names(path, path.read_bytes()) as on_host:
-        assert on_host("Result.__init__", 0) == names
+    with known_places(path, path.read_bytes()) as known:
+        assert known.on_host("Result.__init__", 0) == on_host
+        assert known.on_device("Result.__init__", 0) == on_device
 
 
 LOADING = (

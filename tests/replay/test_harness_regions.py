@@ -4,9 +4,12 @@ import ast
 from pathlib import Path
 
 import pytest
+from devfix.replay.harness.known_places import KnownPlaces
 from devfix.replay.harness.regions import binds_alone, with_parts
 from devfix.replay.harness.targets import targets_of
 from devfix.replay.patches import Patch
+from devfix_codemods.program import Program
+from devfix_codemods.source import Source
 
 BEFORE = """
 import torch
@@ -23,7 +26,8 @@ def parts(after: str, before: str = BEFORE) -> list[str]:
     patch = Patch(before.encode(), after.encode())
     (target,) = targets_of(Path("/tree"), "train.py", patch, ())
     lines = after.splitlines(keepends=True)
-    found = with_parts(target, ast.parse(after), patch, (), lambda name, line: set()).parts
+    known = KnownPlaces(Program(Source("train.py", before.encode())))
+    found = with_parts(target, ast.parse(after), patch, (), known).parts
     return ["".join(lines[first - 1 : last]) for first, last in found]
 
 

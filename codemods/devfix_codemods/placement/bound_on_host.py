@@ -1,16 +1,15 @@
 """Names that are bound to what is surely made on the host, as far as the file and those that it imports show."""
 
-import ast
 from collections.abc import Iterator
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.bindings import given, latest_bindings, runs, speaking
 from devfix_codemods.placement.calls import bound, effect_of
 from devfix_codemods.placement.graph import MADE, Birth, Turn
 from devfix_codemods.placement.imported_calls import stays_on_host
 from devfix_codemods.placement.places import Where
-from devfix_codemods.placement.summaries import qualified
 
 MOST_STEPS = 60
 DEEPEST = 3
@@ -26,40 +25,8 @@ def bound_on_host(analysis: Analysis, function: str, line: int) -> frozenset[str
     read on the host, and so are the names that loops go through these with. `function` is a qualified name,
     `Trainer.fit`.
     """
-    latest: dict[str, tuple[int, Node]] = {}
-    for scope in _scopes(analysis, function):
-        latest.update((word, (0, node)) for word, node in scope.parameters.items())
-        for word, node in _bindings(scope):
-            at = node.statement.lineno if node.statement is not None else 0
-            if at < line and at >= latest.get(word, (0, node))[0]:
-                latest[word] = (at, node)
-    return frozenset(word for word, (_, node) in latest.items() if _is_on_host(analysis, node))
-
-
-def _scopes(analysis: Analysis, function: str) -> list[Function]:
-    if not function:
-        return [analysis.module.top]
-    return [one for one in analysis.module.functions if qualified(one) == function]
-
-
-def _bindings(scope: Function) -> Iterator[tuple[str, Node]]:
-    """The names that assignments bind, with what they bind them to."""
-    for node in scope.nodes:
-        match node.statement:
-            case ast.Assign(targets=[ast.Name(id=word)], value=value) if node.syntax is value:
-                yield word, node
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if node.syntax in values:
-                target = targets[values.index(node.syntax)] if len(targets) == len(values) else None
-                if isinstance(target, ast.Name):
-                    yield target.id, node
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value) if (
-                node.op is Op.ITEM and node.args[0].syntax is value and isinstance(node.extra, int)
-            ):
-                target = targets[node.extra] if node.extra < len(targets) else None
-                if isinstance(target, ast.Name):
-                    yield target.id, node
-            case _ if node.op is Op.ITER and isinstance(node.syntax, ast.Name):
-                yield node.syntax.id, node
+    latest = latest_bindings(analysis, function, line)
+    return frozenset(word for word, node in latest.items() if _is_on_host(analysis, node))
 
 
 def _is_on_host(analysis: Analysis, node: Node, depth: int = 0) -> bool:
@@ -71,34 +38,23 @@ def _is_on_host(analysis: Analysis, node: Node, depth: int = 0) -> bool:
         return False
     if _is_samples(analysis, node):
         return True
-    function, given = node.function, list[Node]()
-    for module in _speaking(analysis, function):
-        for call in module.of(Op.CALL):
-            if _runs(analysis, call.args[0], function):
-                given += (argument for argument, parameter in bound(call, function) if parameter is node)
-    return bool(given) and all(_is_given_on_host(analysis, one, depth + 1) for one in given)
+    values = list(given(analysis, node))
+    return bool(values) and all(_is_given_on_host(analysis, one, depth + 1) for one in values)
 
 
 def _is_samples(analysis: Analysis, parameter: Node) -> bool:
     """Whether a loader gives a parameter the samples of a batch: of a collate function, or of what that calls with
     them."""
     function = parameter.function
-    for module in _speaking(analysis, function):
+    for module in speaking(analysis, function):
         for collate in _collate_functions(analysis, module):
             if collate is function:
                 return True
-            calls = (one for one in collate.nodes if one.op is Op.CALL and _runs(analysis, one.args[0], function))
-            given = (argument for call in calls for argument, each in bound(call, function) if each is parameter)
-            if any(one.op is Op.PARAM and one.function is collate for one in given):
+            calls = (one for one in collate.nodes if one.op is Op.CALL and runs(analysis, one.args[0], function))
+            values = (argument for call in calls for argument, each in bound(call, function) if each is parameter)
+            if any(one.op is Op.PARAM and one.function is collate for one in values):
                 return True
     return False
-
-
-def _speaking(analysis: Analysis, function: Function) -> Iterator[Module]:
-    """This file, and those that import it and speak of the function, or of its class."""
-    called = function.owner.name if function.owner is not None and function.name == "__init__" else function.name
-    yield analysis.module
-    yield from analysis.kinds.imported.importing(called)
 
 
 def _collate_functions(analysis: Analysis, module: Module) -> Iterator[Function]:
@@ -121,12 +77,6 @@ def _collating(module: Module) -> Iterator[Node]:
     for node in (*module.of(Op.CALL), *module.of(Op.MAPPING)):
         values = node.args[1:] if node.op is Op.CALL else node.args
         yield from (value for word, value in zip(node.extras, values) if word == "collate_fn")
-
-
-def _runs(analysis: Analysis, callee: Node, function: Function) -> bool:
-    """Whether a value is a function, or the class whose constructor it is."""
-    found = analysis.kinds.imported.definition(callee)
-    return found is function or (isinstance(found, Class) and found.methods.get("__init__") is function)
 
 
 def _is_given_on_host(analysis: Analysis, value: Node, depth: int) -> bool:

@@ -7,12 +7,22 @@ from devfix.replay.harness.targets import Target
 
 
 def told_places(target: Target, driver: str, *, on_device: bool) -> str:
-    """Which values are on the host, as the finding says, and with `on_device` which on the accelerator, in words."""
+    """Which values are on the host, as the finding says, and with `on_device` which on the accelerator, in words.
+
+    Of those that the project puts nowhere, as far as it shows, it is a condition.
+    """
     host = target.on_host
     device = [name for name in dict.fromkeys(_on_device(driver)) if name not in host] if on_device else []
-    placed = [(_listed(device), "on the accelerator"), (_listed(host), "on the host, as the finding says")]
+    shown = [name for name in device if name in target.on_device]
+    assumed = [name for name in device if name not in target.on_device]
+    placed = [(_listed(shown), "on the accelerator"), (_listed(host), "on the host, as the finding says")]
     parts = [f"{names} {where}" for names, where in placed if names]
-    return f"; with {', and '.join(parts)}" if parts else ""
+    told = f"; with {', and '.join(parts)}" if parts else ""
+    return told + (f"; if {_listed(assumed)} {_be(assumed)} on the accelerator" if assumed else "")
+
+
+def _be(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _listed(names: Sequence[str]) -> str:

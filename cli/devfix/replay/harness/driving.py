@@ -16,7 +16,7 @@ from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
 from devfix.replay.comparing import difference
 from devfix.replay.harness.conditions import told_places
-from devfix.replay.harness.host_names import host_names
+from devfix.replay.harness.known_places import known_places
 from devfix.replay.harness.listings import Listing, listing_of
 from devfix.replay.harness.own_files import is_of_host
 from devfix.replay.harness.reaching import Reached
@@ -91,8 +91,8 @@ class Harness:
         places = frozenset(bug_places(file, patch, change.findings))
         tree = ast.parse(patch.after)
         titled = (replace(target, title=file) for target in found[:MOST_TARGETS])
-        with host_names(change.path.with_suffix(".py"), patch.before) as on_host:
-            targets = [with_parts(target, tree, patch, change.findings, on_host) for target in titled]
+        with known_places(change.path.with_suffix(".py"), patch.before) as known:
+            targets = [with_parts(target, tree, patch, change.findings, known) for target in titled]
         driving = _Driving(self.schedule, self.backend, self.version, change, listing, places)
         return _together(tuple(driving.driven(targets)), patch, file)
 

@@ -3,11 +3,12 @@
 import ast
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from devfix_codemods.findings import Finding
 
+from devfix.replay.harness.known_places import KnownPlaces
 from devfix.replay.harness.targets import Target, functions
 from devfix.replay.patches import Patch
 from devfix.replay.probe.harness.alone import inner_blocks
@@ -17,11 +18,11 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def with_parts(
-    target: Target, tree: ast.Module, patch: Patch, findings: Sequence[Finding], on_host: Callable[[str, int], Set[str]]
+    target: Target, tree: ast.Module, patch: Patch, findings: Sequence[Finding], known: KnownPlaces
 ) -> Target:
     """The target, with the lines that may be run alone, those first that hold most of the reason for a fix.
 
-    `on_host` says which names a function of the original binds to what is made on the host, before a line.
+    `known` says where the names of the original are.
     """
     scope: ast.AST | None = tree
     if target.name:
@@ -38,14 +39,17 @@ def with_parts(
     whole = dict.fromkeys(_whole(one, before) for one in parts if one is not None)
     chosen = [one for one in whole if _holds(one, target.lines) and not _is_new(one, before)]
     first = next((line for line in before[min(target.lines) - 1 :] if line), len(before))
+    owner = target.name.rpartition(".")[0]
+    constructor = f"{owner}.__init__"
     return replace(
         target,
         parts=tuple(chosen[:MOST_PARTS]),
         before=before,
         checksum=zlib.crc32(patch.before),
         local_host=tuple(sorted(host_names(patch, findings))),
-        made_on_host=tuple(sorted(on_host(target.name, first))),
-        init_host=tuple(sorted(on_host(f"{owner}.__init__", 0))) if (owner := target.name.rpartition(".")[0]) else (),
+        made_on_host=tuple(sorted(known.on_host(target.name, first))),
+        init_host=tuple(sorted(known.on_host(constructor, 0))) if owner else (),
+        on_device=tuple(sorted(known.on_device(target.name, first) | known.on_device(constructor, 0))),
         new_names=_read_anew(target.name, tree, patch, ast.Name),
         new_attributes=_read_anew(target.name, tree, patch, ast.Attribute),
     )

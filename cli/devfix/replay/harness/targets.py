@@ -22,8 +22,8 @@ class Target:
     Without a name it is the file itself, run as a script.
 
     `module` is its file's dotted name, found on `paths`, which are relative to the tree. `host` are the parameters that
-    a finding says are on the host. With `is_relative` the file imports from its own package. The `title` is what the
-    user knows the file by.
+    a finding says are on the host, `on_device` the names that the project puts on a device. With `is_relative` the file
+    imports from its own package. The `title` is what the user knows the file by.
     """
 
     file: str
@@ -39,6 +39,7 @@ class Target:
     local_host: tuple[str, ...] = ()
     made_on_host: tuple[str, ...] = ()
     init_host: tuple[str, ...] = ()
+    on_device: tuple[str, ...] = ()
     new_names: tuple[str, ...] = ()
     new_attributes: tuple[str, ...] = ()
     part: tuple[int, ...] = ()
@@ -61,7 +62,7 @@ class Target:
     def as_search(self, kind: str) -> str:
         """What is asked of a search, for a device of that type."""
         asked = asdict(self)
-        del asked["part"], asked["title"]
+        del asked["part"], asked["title"], asked["on_device"]
         return json.dumps({**asked, "kind": kind})
 
 
