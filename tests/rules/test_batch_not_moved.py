@@ -732,6 +732,19 @@ SILENT = {
             loss = torch.nn.functional.cross_entropy(model(x), y)
             loss.backward()
     """,
+    "one of two collates moves": """
+        import torch
+        device = torch.device("cuda")
+        model = Net()
+        model.to(device)
+        model.train()
+        collate = torch.utils.data.default_collate
+        moved = lambda b: [t.to(device) for t in collate(b)]
+        loader = torch.utils.data.DataLoader(ds, collate_fn=moved if args.gpu else collate)
+        for x, y in loader:
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+    """,
     "collate func moves": """
         import torch
         device = torch.device("cuda")

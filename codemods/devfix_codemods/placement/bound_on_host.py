@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name
+from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.bindings import given, latest_bindings, runs, speaking
 from devfix_codemods.placement.calls import bound, effect_of
+from devfix_codemods.placement.collations import run_by_calling
 from devfix_codemods.placement.graph import MADE, Birth, Turn
 from devfix_codemods.placement.imported_calls import stays_on_host
 from devfix_codemods.placement.places import Where
@@ -58,18 +58,7 @@ def _is_samples(analysis: Analysis, parameter: Node) -> bool:
 
 
 def _collate_functions(analysis: Analysis, module: Module) -> Iterator[Function]:
-    """The functions that a file names as `collate_fn`: of a lambda, a partial, or one of several as well."""
-    pending = list(_collating(module))
-    for one in pending:  # grows
-        found = analysis.kinds.imported.definition(one)
-        if isinstance(found, Function):
-            yield found
-        elif one.op is Op.PHI:
-            pending += (each for each in one.args if each not in pending)
-        elif one.op is Op.CALL and name(one.args[0]) == "functools.partial":
-            pending += one.args[1:2]
-        elif one.op is Op.CALL and isinstance(made := analysis.kinds.imported.definition(one.args[0]), Class):
-            yield from (one for one in (made.methods.get("__call__"),) if one is not None)
+    return (found for value in _collating(module) for found in run_by_calling(value, analysis.kinds))
 
 
 def _collating(module: Module) -> Iterator[Node]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from devfix_codemods.ir import Function, Module, Node, Op
+from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, resolved
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import collate_function, method
+from devfix_codemods.placement.kinds import Kinds
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -36,8 +37,7 @@ class Collations:
         """
         given = keyword(loader, "collate_fn") if loader.op is Op.CALL else None
         for one in (*self._assigned.get(self._kinds.find(loader), ()), *((given,) if given is not None else ())):
-            if (found := self._function(resolved(one))) is not None:
-                yield found
+            yield from run_by_calling(one, self._kinds)
 
     @cached_property
     def _assigned(self) -> dict[Node, list[Node]]:
@@ -47,17 +47,6 @@ class Collations:
             if store.is_attribute and store.key == "collate_fn":
                 found[self._kinds.find(store.base)].append(store.value)
         return found
-
-    def _function(self, value: Node) -> Function | None:
-        """The function that a call of `value` runs: of a `functools.partial`, a bound method or an object as well."""
-        if value.op is Op.CALL and name(value.args[0]) == "functools.partial" and len(value.args) > 1:
-            return self._function(resolved(value.args[1]))
-        found = self._imported.definition(value)
-        if isinstance(found, Function):
-            return found
-        bound = value.op is Op.ATTR
-        owner = self._kinds.class_of(value.args[0] if bound else value)
-        return method(owner, str(value.extra) if bound else "__call__") if owner is not None else None
 
     def is_list(self, part: Node) -> bool:
         """Whether a collate function surely gives a list, a tuple or an array as a part of a batch: no tensor."""
@@ -77,6 +66,30 @@ class Collations:
     @cached_property
     def _functions(self) -> list[Function]:
         return [one for module in (self._module, *self._imported.collating) for one in _collate_functions(module)]
+
+
+def run_by_calling(value: Node, kinds: Kinds) -> Iterator[Function]:
+    """The functions that a call of `value` may run: of a partial, a bound method or an object, or one of several."""
+    pending = [value]
+    for one in map(resolved, pending):  # grows
+        if one.op is Op.PHI:
+            pending += (each for each in one.args if each not in pending)
+        elif one.op is Op.CALL and name(one.args[0]) == "functools.partial":
+            pending += one.args[1:2]
+        else:
+            found = kinds.imported.definition(one)
+            called = found if isinstance(found, Function) else _method_called(one, kinds)
+            yield from (called,) if called is not None else ()
+
+
+def _method_called(value: Node, kinds: Kinds) -> Function | None:
+    """The method that a call of a value runs that is a method itself, or an object."""
+    is_bound = value.op is Op.ATTR
+    owner = kinds.class_of(value.args[0] if is_bound else value)
+    if owner is None and value.op is Op.CALL:
+        made = kinds.imported.definition(value.args[0])
+        owner = made if isinstance(made, Class) else None
+    return method(owner, str(value.extra) if is_bound else "__call__") if owner is not None else None
 
 
 def _collate_functions(module: Module) -> Iterator[Function]:
