@@ -42,10 +42,8 @@ class Defaults:
     @cached_property
     def are_set(self) -> bool:
         """Whether the file changes, or asks, where factories make tensors."""
-        called = {name(one.args[0]) or "" for one in self._module.of(Op.CALL)}
-        return "torch.get_default_device" in called or any(
-            one.startswith("torch.set_default_") and one != "torch.set_default_dtype" for one in called
-        )
+        asks = any(name(one.args[0]) == "torch.get_default_device" for one in self._module.of(Op.CALL))
+        return asks or changes_default(self._module)
 
     @cached_property
     def exchanges_on_host(self) -> bool:
@@ -56,6 +54,12 @@ class Defaults:
     def is_under_device(self, node: Node) -> bool:
         """`with torch.device(d): …`"""
         return any(self._kinds.of(one) is Kind.DEVICE for one in self._module.managed.get(node, ()))
+
+
+def changes_default(module: Module) -> bool:
+    """Whether a file changes where factories make tensors: by a default device, or a type of tensors."""
+    found = (name(one.args[0]) or "" for one in module.of(Op.CALL))
+    return any(one.startswith("torch.set_default_") and one != "torch.set_default_dtype" for one in found)
 
 
 _TEST_FILES = re.compile(

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import MOVES, Effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Function, Module, Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import has_device, keyword
 from devfix_codemods.placement.calls import bound, effect_of, function_of
+from devfix_codemods.placement.defaults import changes_default
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.imported_calls import place_of_move
 from devfix_codemods.placement.indices import slices
@@ -85,12 +86,7 @@ def _leaves_place(births: "Births", call: Node, called: Function) -> bool:
     """Whether a function can only make things where its file does, and that on the host."""
     words = (one for one in (*called.parameters, *call.extras) if isinstance(one, str))
     is_told = births.is_told_place(call) or has_device(call) or any(map(sounds_like_device, words))
-    return not is_told and not _changes_default(called.module)
-
-
-def _changes_default(module: Module) -> bool:
-    found = (name(one.args[0]) or "" for one in module.of(Op.CALL))
-    return any(one.startswith("torch.set_default_") and one != "torch.set_default_dtype" for one in found)
+    return not is_told and not changes_default(called.module)
 
 
 def _common(roots: Iterable[_Root | None]) -> _Root | None:
