@@ -79,7 +79,7 @@ class Kind(Enum):
     TEXT = auto()
     NONE = auto()
     ENCODING = auto()
-    """A mapping of tensors with `.to`."""
+    """A mapping of tensors, or a graph, with `.to`, which moves it where it is."""
     TOKENIZER = auto()
     SEQUENCE = auto()
     MAPPING = auto()

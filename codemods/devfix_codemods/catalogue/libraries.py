@@ -90,10 +90,20 @@ FUNCTIONS_BESIDE_CLASSES: dict[str, Effect | None] = {
 }
 """Packages of modules, and what their functions do: names in lower case, as `torch_geometric.nn.global_mean_pool`."""
 
+GRAPH_LOADERS = frozenset(
+    f"torch_geometric.{home}.{one}"
+    for home in ("loader", "data")
+    for one in (
+        "DataLoader DenseDataLoader NeighborLoader LinkNeighborLoader HGTLoader ClusterLoader RandomNodeLoader "
+        "GraphSAINTNodeSampler GraphSAINTEdgeSampler GraphSAINTRandomWalkSampler ShaDowKHopSampler TemporalDataLoader"
+    ).split()
+)
+"""Loaders that give graphs, which have `.to`. (`NeighborSampler` gives rows, `DataListLoader` lists.)
+https://pytorch-geometric.readthedocs.io/en/latest/modules/loader.html"""
+
 KINDS: dict[str, Kind] = {
     **{f"builtins.{one}": Kind.SEQUENCE for one in ("list", "sorted", "tuple", "range")},
-    "torch_geometric.loader.DataLoader": Kind.LOADER,
-    "torch_geometric.data.DataLoader": Kind.LOADER,
+    **dict.fromkeys(GRAPH_LOADERS, Kind.LOADER),
     "dgl.dataloading.GraphDataLoader": Kind.LOADER,
 }
 
@@ -234,6 +244,18 @@ PARTS_OF_GRAPHS = frozenset(
     "edge_index edge_attr edge_weight train_mask val_mask test_mask edge_label edge_label_index".split()
 )
 """Attributes of the graphs of that package, which are tensors."""
+
+COUNTS_OF_GRAPHS = "num_"
+"""How the names of the attributes of graphs begin, and of sets of them, that are numbers."""
+DATASETS_OF_GRAPHS = (
+    "torch_geometric.datasets.",
+    "ogb.nodeproppred.Pyg",
+    "ogb.linkproppred.Pyg",
+    "ogb.graphproppred.Pyg",
+)
+"""How the names of data sets begin whose items are graphs."""
+MOVES_GRAPHS = "transforms.ToDevice"
+"""How the name ends of the transform that moves each graph that a data set gives."""
 
 READ_FROM_FILES = {"torchaudio.load": 0}
 """Which element of what a function gives is a tensor that it reads from a file, on the host; others are numbers."""

@@ -10,6 +10,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.batches import Batches
+from devfix_codemods.placement.data_graphs import moves_graphs
 from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.kinds import Kinds
@@ -36,7 +37,10 @@ class Elements:
     # Births
 
     def born(self, node: Node) -> None:
-        """A value, if it is a part of a loader's batch that nothing has placed yet."""
+        """A value, if it is a part of a loader's batch, or a graph of a data set, that nothing has placed yet."""
+        if self._is_of_dataset(node):
+            self._add(node, Birth.LOADER, "dataset-item")
+            return
         if not self.is_of_batch(node) or not self._comes_from_host(node):
             return
         if self._is_born(node):
@@ -46,6 +50,20 @@ class Elements:
             place = self._datasets.place_of(_iterable(node, self._kinds), _index(node))
             if place is not None:
                 self._graph.add(Source(node, place, Birth.MOVE, ("placed-by-dataset",)))
+
+    def _is_of_dataset(self, node: Node) -> bool:
+        """Whether a value is a graph that its data set gives on the host."""
+        return (
+            node in self._kinds.data_graphs
+            and not self.is_of_batch(node)
+            and not self._moves_graphs
+            and not self._births.defaults.are_set
+            and self._comes_from_host(node)
+        )
+
+    @cached_property
+    def _moves_graphs(self) -> bool:
+        return moves_graphs(self._births.module)
 
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""

@@ -15,6 +15,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.annotations import annotated
 from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.data_graphs import data_graphs
 from devfix_codemods.placement.differentiable import differentiable
 from devfix_codemods.placement.encodings import called_with_encodings
 from devfix_codemods.placement.facts import Facts
@@ -85,6 +86,9 @@ class Kinds(Facts):
         given_elsewhere(self)
         for function in module.functions:
             self._function(function)
+        self.data_graphs = set(data_graphs(module, calls)) if self.has_graphs else set()
+        for node in self.data_graphs:
+            self.say(node, Kind.ENCODING, 4)
         same_kinds(self)
         made_of_one(self)
         asked_for_both(self)

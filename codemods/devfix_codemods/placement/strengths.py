@@ -13,6 +13,7 @@ STRENGTHS: dict[str, float] = {
     "maybe-scalar": 0.68,
     "met-as-number": 0.85,
     "loader-item": 0.97,
+    "dataset-item": 0.97,
     "unpacked-beside-moved": 0.9,
     "given-beside-moved": 0.8,
     "module-made": 0.97,

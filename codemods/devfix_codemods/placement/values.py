@@ -75,6 +75,8 @@ def _attr(kinds: "Kinds", node: Node) -> None:
         kinds.say(node, Kind.NUMBER, 9)  # the count of the actions of gym
     if node.extra in libraries.PARTS_OF_GRAPHS and kinds.has_graphs and base.op is not Op.REF and owner is None:
         kinds.say(node, Kind.TENSOR, 1)
+    if kinds.has_graphs and owner is None and str(node.extra).startswith(libraries.COUNTS_OF_GRAPHS):
+        kinds.say(node, Kind.NUMBER, 1)
     if node.extra == "device":
         kinds.say(node, Kind.DEVICE)
     elif node.extra == "dtype":

@@ -18,7 +18,7 @@ from devfix_codemods.repairs.siblings import count_moved, is_container
 def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     """Whether a part of a batch has `.to`: it may be a list of texts as well."""
     node, meeting = conflict.birth.node, conflict.meeting
-    if conflict.birth.birth not in OF_BATCHES or analysis.kinds.of(node) is Kind.TENSOR:
+    if conflict.birth.birth not in OF_BATCHES or analysis.kinds.of(node) in _WITH_TO:
         return True
     if _has_fields(analysis, node):
         return False
@@ -47,6 +47,9 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
         return True
     first = operation.args[1:2] == (operand,)
     return first or analysis.is_loss(operation)
+
+
+_WITH_TO = frozenset({Kind.TENSOR, Kind.ENCODING})
 
 
 def _has_fields(analysis: Analysis, node: Node) -> bool:

@@ -46,7 +46,9 @@ def born(conflict: Conflict) -> str:
     """What becomes of the value where the path starts."""
     if conflict.is_of_copied_table:
         return f"`{text(conflict.birth.node)}` picks from what was copied to the host"
-    return f"`{text(conflict.birth.node)}` {_BORN[conflict.birth.birth]}"
+    of_dataset = "dataset-item" in conflict.birth.links
+    how = "comes from the data set here, on the host" if of_dataset else _BORN[conflict.birth.birth]
+    return f"`{text(conflict.birth.node)}` {how}"
 
 
 def stops(analysis: Analysis, conflict: Conflict) -> Iterator[tuple[Node, str]]:
