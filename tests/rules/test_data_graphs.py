@@ -18,6 +18,7 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 model = SAGEConv(dataset.num_features, dataset.num_classes).to(device)
 optimizer = torch.optim.Adam(model.parameters())
 """
+CORA = 'dataset = Planetoid("d", "Cora")\ndata = dataset[0]'
 TRAIN = """
 for epoch in range(3):
     out = model(data.x, data.edge_index)
@@ -33,18 +34,12 @@ def program(data: str, train: str = TRAIN) -> str:
 
 SILENT = {
     "moved where it is read": program('dataset = Planetoid("d", "Cora")\ndata = dataset[0].to(device)'),
-    "moved by a statement of its own, which moves it where it is": program(
-        'dataset = Planetoid("d", "Cora")\ndata = dataset[0]\ndata.to(device)'
-    ),
-    "moved by a transform": program('dataset = Planetoid("d", "Cora", transform=T.ToDevice(device))\ndata = dataset[0]'),
-    "moved beside the model": program(
-        'dataset = Planetoid("d", "Cora")\ndata = dataset[0]', "\nmodel, data = model.to(device), data.to(device)" + TRAIN
-    ),
-    "one of the sets is not known": program(
-        'dataset = Planetoid("d", "Cora") if cora else read()\ndata = dataset[0]'
-    ),
+    "moved by a statement of its own, which moves it where it is": program(CORA + "\ndata.to(device)"),
+    "moved by a transform": program(CORA.replace('"Cora"', '"Cora", transform=T.ToDevice(device)')),
+    "moved beside the model": program(CORA, "\nmodel, data = model.to(device), data.to(device)" + TRAIN),
+    "one of the sets is not known": program('dataset = Planetoid("d", "Cora") if cora else read()\ndata = dataset[0]'),
     "what a set knows of its graphs": program(
-        'dataset = TUDataset("d", "MUTAG")', "\nweight = torch.ones(dataset.num_classes, device=device) * dataset[0].num_nodes\n"
+        'dataset = TUDataset("d", "MUTAG")', "\nweight = torch.ones(3, device=device) * dataset[0].num_nodes\n"
     ),
     "moved in a loop over the set": program(
         'dataset = TUDataset("d", "MUTAG")',
@@ -59,7 +54,7 @@ def test_is_silent(rule, name: str) -> None:
 
 
 DATA = {
-    "the first graph": 'dataset = Planetoid("d", "Cora")\ndata = dataset[0]',
+    "the first graph": CORA,
     "all graphs as one": 'dataset = Reddit("d")\ndata = dataset.data',
     "one of several sets": 'dataset = Planetoid("d", "Cora") if cora else Reddit("d")\ndata = dataset[0]',
     "what a function gives": 'def read():\n    return Planetoid("d", "Cora")\ndataset = read()\ndata = dataset[0]',
@@ -74,7 +69,7 @@ def test_a_graph_is_moved_as_a_whole(rule, name: str) -> None:
 
 def test_a_graph_that_a_function_reads_is_moved_where_it_is_made(rule) -> None:
     train = TRAIN.replace("for epoch in range(3):", "def train():")
-    fixed = rule.unchanged_unless_unsafe(program('dataset = Planetoid("d", "Cora")\ndata = dataset[0]', train))
+    fixed = rule.unchanged_unless_unsafe(program(CORA, train))
     assert "\ndata = data.to(device, non_blocking=True)\noptimizer = " in fixed
 
 
