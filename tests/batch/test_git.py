@@ -275,6 +275,16 @@ def is_gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.parametrize("digits", [64, 12])
+def test_a_commit_of_a_repository_with_other_names(tmp_path: Path, digits: int) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    git(source, "init", "-q", "--object-format=sha256")
+    commit = committed(source, {"train.py": b"old\n"})
+    with checkout(plan(tmp_path / "run"), repository(source, revision=commit[:digits]), Git()) as there:
+        assert (there.folder / "train.py").read_bytes() == b"old\n"
+
+
 def test_the_settings_of_the_run_win(tmp_path: Path, source: Path) -> None:
     settings = [("url.file:///.insteadOf", "https://example.org/"), ("user.name", "Me"), ("user.email", "me@home")]
     settings.append(("core.symlinks", "true"))

@@ -127,7 +127,7 @@ def test_they_are_run_in_their_project_wherever_one_stands(
 
 @pytest.mark.slow
 def test_what_they_reveal_is_repaired(devfix: Devfix, project: Path) -> None:
-    ran = devfix("repair", "--tests", "--write", "--", "-p", "no:cacheprovider", "tests")
+    ran = devfix("repair", "--tests", "--write", "--", "-p", "no:cacheprovider", "--tb", "short", "tests")
     assert ran.code == 0, ran.err
     text = (project / "lib.py").read_text()
     assert BUFFER in text

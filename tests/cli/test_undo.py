@@ -1,5 +1,6 @@
 """The journal, and `devfix undo`."""
 
+import os
 import time
 from pathlib import Path
 
@@ -131,3 +132,34 @@ def test_the_journal_is_for_its_owner_only(tree: Path, devfix: Devfix, home: Pat
     rewrite(tree, devfix, "a.py")
     for folder in (home / "xdg_state_home" / "devfix" / "runs", journal.runs()[0].folder):
         assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_is_a_file_now_keeps_nothing_else_from_coming_back(tree: Path, devfix: Devfix) -> None:
+    rewrite(tree, devfix, "a/a.py", "b.py")
+    (tree / "a" / "a.py").unlink()
+    (tree / "a").rmdir()
+    (tree / "a").write_text("a file now")
+    ran = devfix("undo")
+    assert ran.code == 2
+    assert "a.py" in ran.err
+    assert (tree / "b.py").read_text() == BUGGY
+
+
+def test_a_clock_that_was_set_back_forgets_no_new_run(
+    tree: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(journal.RUNS_KEPT):
+        rewrite(tree, devfix, f"{number}.py")
+    monkeypatch.setattr(journal.time, "time", lambda: 1.0)
+    rewrite(tree, devfix, "last.py")
+    assert any("last.py" in str(one.path) for run in journal.runs() for one in run.files)
+
+
+def test_originals_that_cannot_be_saved_leave_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(journal.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        journal.record([(str(tree / "a.py"), b"old", b"new")])
+    assert not list(Path(os.environ["XDG_STATE_HOME"]).rglob(".*.building"))

@@ -12,6 +12,12 @@ CLASSES = {
     "of transformers": ("from transformers import Trainer\nclass A(Trainer): pass\n", True),
     "of another file, with the hooks": (f"from ours import Base\nclass A(Base):\n{HOOKS}", True),
     "of another file": ("from ours import Base\nclass A(Base):\n def training_step(self): ...\n", False),
+    "of what places nothing": (f"import abc\nclass A(abc.ABC):\n{HOOKS}", False),
+    "of a protocol": (f"from typing import Protocol\nclass A(Protocol):\n{HOOKS}", False),
+    "of a generic one": (
+        f"from typing import Generic, TypeVar\nT = TypeVar('T')\nclass A(Generic[T]):\n{HOOKS}",
+        False,
+    ),
     "of none": (f"class A:\n{HOOKS}", False),
     "of torch": (f"from torch import nn\nclass A(nn.Module):\n{HOOKS}", False),
 }

@@ -33,6 +33,19 @@ def test_the_watched_lines_are_those_of_patched_statements(before: str, after: s
     assert Patch(before.encode("latin-1"), after.encode("latin-1")).watched == watched
 
 
+@pytest.mark.parametrize(
+    ("after", "ran", "is_reached"),
+    [
+        ("a = 1\nb = 3\nf(b, d)\n", {2}, False),
+        ("a = 1\nb = 3\nf(b, d)\n", {2, 3}, True),
+        ("a = 1\nb = 2\nf(\n  b,\n  d,\n)\n", {3}, True),
+        ("a = 1\nb = 2\n", {1}, False),
+    ],
+)
+def test_what_stands_for_a_line_that_was_changed(after: str, ran: set[int], is_reached: bool) -> None:
+    assert Patch(b"a = 1\nb = 2\nf(b)\n", after.encode()).ran_in_place_of(3, ran) is is_reached
+
+
 def test_any_line_of_a_statement_shows_that_it_ran() -> None:
     patch = Patch(b"f(\n  a,\n)\n", b"f(\n  b,\n)\n")
     assert patch.coverage({2}).missed == ()

@@ -70,6 +70,7 @@ def test_is_silent(code: str) -> None:
         "scaler = GradScaler()\n",
         "scaler = GradScaler(**options)\n",
         "scaler = GradScaler(device.type)\n",
+        "scaler = GradScaler('cuda', *options)\n",
     ],
 )
 def test_is_silent_under_an_import_pair(use: str) -> None:

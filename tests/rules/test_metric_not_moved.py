@@ -236,6 +236,12 @@ def test_sums_across_devices(rule, added):
     assert rule.fixed(ignite(f"self._sum += {added}")) == ignite(f"self._sum += {added}.to(self._device)")
 
 
+def test_a_sum_of_what_a_loop_computes_of_itself(rule):
+    above = "error = found\nfor _ in range(3):\n    error = torch.add(error, found)\n"
+    before = ignite(f"{above}self._sum += error.sum()")
+    assert rule.fixed(before) == before.replace("error.sum()", "error.sum().to(self._device)")
+
+
 @pytest.mark.parametrize("above", ["error = found - wanted", "error = torch.abs(found)", "error, _ = found, wanted"])
 def test_sums_of_what_is_computed_before(rule, above):
     before = ignite(f"{above}\nself._sum += error.sum()")

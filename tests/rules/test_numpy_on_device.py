@@ -728,6 +728,24 @@ def test_copied_to_the_host(rule, program, wanted):
     assert wanted in rule.fixed(dedent(program), unsafe=True)
 
 
+FORCED = """
+import torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(3, 3).to(device)
+found = model(torch.zeros(2, 3).to(device)).detach()
+print(found.numpy(force={}))
+"""
+
+
+@pytest.mark.parametrize("force", ["True", "options.force"])
+def test_what_may_be_forced_is_not_copied(rule, force: str) -> None:
+    assert rule.findings(FORCED.format(force)) == ()
+
+
+def test_what_is_not_forced_is_copied(rule) -> None:
+    assert "found.cpu().numpy(force=False)" in rule.fixed(FORCED.format("False"), unsafe=True)
+
+
 def test_what_may_be_a_number_is_not_copied(rule) -> None:
     program = """
         import numpy as np

@@ -266,6 +266,11 @@ def test_replicas_take_the_device_of_an_input(rule):
     )
 
 
+def test_parameters_that_nothing_asks_for_the_next_one(rule):
+    program = REPLICA.replace("next(self.parameters()).device", "self.parameters().device")
+    assert rule.findings(f"{program}# next(self.parameters()).device\n") == ()
+
+
 def test_an_input_that_is_moved_there_gets_advice_alone(rule):
     program = REPLICA.replace("noise = torch.zeros", "x = x.to(device)\n        noise = torch.zeros")
     assert sorted(map(str, rule.safeties(program))) == ["manual", "unsafe"]

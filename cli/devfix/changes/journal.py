@@ -4,6 +4,7 @@ A run's originals are on the disk before its first file is written. So a run tha
 any other: a file that still is the original is simply left alone.
 """
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -24,7 +25,10 @@ _BLOBS = "originals"
 
 
 class Saved(msgspec.Struct, frozen=True):
-    """One file of a run: where its original lies among the run's originals, and digests of it and of the new text."""
+    """One file of a run: where its original lies among the run's originals, and digests of it and of the new text.
+
+    `name` is its path as the system has it: msgpack keeps no text that is not valid Unicode.
+    """
 
     name: bytes
     offset: int
@@ -89,13 +93,18 @@ def record(changes: Sequence[tuple[str, bytes, bytes]]) -> Run:
     name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(started))}-{secrets.token_hex(3)}"
     building = home / f".{name}.building"
     building.mkdir(mode=0o700)
-    files = tuple(_save_originals(building / _BLOBS, changes))
-    _write_synced(building / _HEADER, msgspec.msgpack.encode(_Header(started, files)))
-    sync_folder(str(building))
-    building.rename(home / name)
+    try:
+        files = tuple(_save_originals(building / _BLOBS, changes))
+        _write_synced(building / _HEADER, msgspec.msgpack.encode(_Header(started, files)))
+        sync_folder(str(building))
+        building.rename(home / name)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
     sync_folder(str(home))
-    _prune()
-    return Run(home / name, started, files)
+    recorded = Run(home / name, started, files)
+    _prune(recorded)
+    return recorded
 
 
 def runs(folder: str | None = None) -> list[Run]:
@@ -119,14 +128,16 @@ def undo(run: Run) -> list[Undone]:
 
 
 def _restore(run: Run, saved: Saved) -> Undone:
-    Path(temporary_of(saved.path, run.temporary)).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # mostly there is none; one that stays does no harm
+        Path(temporary_of(saved.path, run.temporary)).unlink()
     try:
         present = Path(saved.path).read_bytes()
     except OSError as error:
         return Undone(saved.path, f"cannot be read: {error.strerror}")
-    if _digest(present) == saved.before:
+    now = _digest(present)
+    if now == saved.before:
         return Undone(saved.path)
-    if _digest(present) != saved.after:
+    if now != saved.after:
         return Undone(saved.path, "edited since")
     return Undone(saved.path, _put_back(run, saved, present))
 
@@ -171,9 +182,11 @@ def _load(folder: Path) -> Run | None:
     return Run(folder, header.started, header.files)
 
 
-def _prune() -> None:
+def _prune(recorded: Run) -> None:
+    """Forget the oldest runs, but never the one that was just recorded: a clock may have been set back."""
     for run in runs()[RUNS_KEPT:]:
-        forget(run)
+        if run.folder != recorded.folder:
+            forget(run)
 
 
 def _home() -> Path:

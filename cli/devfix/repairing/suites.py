@@ -13,6 +13,7 @@ from devfix.replay.programs import Program, suite_of
 from devfix.replay.stage import Stage
 from devfix.replay.suites.comparing import Bug, Comparison, compared
 from devfix.replay.suites.verdicts import lost, trouble
+from devfix.reporting.text import count
 
 
 class SuiteError(Exception):
@@ -53,35 +54,36 @@ class SuiteLoop:
         return Bench(self._stage, self._program).run(step, backend, self._session.after)
 
     def _repair(self, bug: Bug) -> None:
-        """Repair with one of the tests that reveal the error, for as long as that fails with one of the library."""
+        """Repair by one of the tests that reveal the error, for as long as this test fails with a device error."""
         test = suite_of(self._program.script, (*_options(self._program), bug.tests[0]))
         left = replace(self._limits, fixes=self._limits.fixes - len(self._session.fixes))
         if left.fixes > 0:
             Loop(Bench(self._stage, test), self._backend, left, self._session).run()
 
     def _conclude(self, found: Comparison, before: Outcome, plain: Outcome) -> str | None:
-        """Set the state of the session, by the suite with all fixes."""
+        """Set the state of the session by the suite with all fixes, and return what is `compared` then."""
         session = self._session
         if not found.bugs:
             session.state, session.reason = State.CLEAN, "no test reveals a device error of the library"
             return None
         if not session.fixes:
-            session.state, session.reason, session.last = State.UNREPAIRED, "no candidate made progress", before
+            reason = session.reason if session.state is State.UNREPAIRED else "no candidate made progress"
+            session.state, session.reason, session.last = State.UNREPAIRED, reason, before
             return None
         session.last = after = self._patched("after", self._backend)
         on_cpu = self._patched("after, on the plain CPU", PlainCpu())
         broken = trouble(after) or trouble(on_cpu)
-        failed = self._lost(before, after, self._backend) or self._lost(plain, on_cpu, PlainCpu())
-        if failed is not None:
-            broken = f"{failed} fails, which passed"
+        if broken is None:
+            failed = self._lost(before, after, self._backend) or self._lost(plain, on_cpu, PlainCpu())
+            broken = None if failed is None else f"{failed} fails, which passed"
         if broken is not None:
             session.state, session.reason = State.UNREPAIRED, f"with the patch {broken}"
             return session.reason
         left = compared(on_cpu, after).bugs
         session.state = State.PARTLY if left else State.REPAIRED
-        session.reason = f"{_count(len(left), 'device error')} left" if left else "no test reveals a device error"
+        session.reason = f"{count(len(left), 'device error')} left" if left else "no test reveals a device error"
         passing = _passing(on_cpu)
-        return f"{_count(passing, 'test')} {'passes' if passing == 1 else 'pass'}"
+        return f"{count(passing, 'test')} {'passes' if passing == 1 else 'pass'}"
 
     def _lost(self, before: Outcome, after: Outcome, backend: Backend) -> str | None:
         """A test that passes before and fails after, and passes where the original is run again."""
@@ -92,7 +94,7 @@ class SuiteLoop:
 
 
 def _options(program: Program) -> tuple[str, ...]:
-    """The arguments of pytest that are options and not paths, with their values: what is chosen is one test now."""
+    """The options among the arguments of pytest, with their values; without paths and what else chooses tests."""
     kept, words = list[str](), iter(program.arguments)
     for word in words:
         if word in _CHOOSING:
@@ -108,15 +110,17 @@ _CHOOSING = ("-k", "-m")
 _WITH_VALUE = frozenset(
     (
         *("-p", "-W", "-o", "-c", "-n", "-r", "--rootdir", "--confcutdir", "--ignore", "--ignore-glob", "--deselect"),
-        *("--import-mode", "--override-ini", "--pythonwarnings", "--basetemp"),
+        *("--import-mode", "--override-ini", "--pythonwarnings", "--basetemp", "--tb", "--maxfail", "--max-warnings"),
+        *("--durations", "--durations-min", "--capture", "--show-capture", "--color", "--code-highlight"),
+        *("--verbosity", "--assert", "--junitxml", "--junit-xml", "--junitprefix", "--junit-prefix", "--report-chars"),
+        *("--config-file",),
+        *("--log-level", "--log-format", "--log-cli-level", "--log-cli-format", "--log-file", "--log-file-level"),
+        *("--numprocesses", "--maxprocesses", "--dist", "--tx", "--timeout", "--timeout-method", "--reruns"),
+        *("--cov", "--cov-report", "--cov-config"),
     )
 )
-"""Options of pytest, and `-n` of xdist, whose value may be a word of its own."""
+"""Options of pytest, and of its best known plug-ins, whose value may be a word of its own."""
 
 
 def _passing(outcome: Outcome) -> int:
     return sum(test.passed for test in (outcome.suite or SuiteRun()).tests.values())
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -16,12 +16,15 @@ from devfix_codemods.source import Source
 from devfix.replay.backends import Backend
 from devfix.replay.outcomes import Ending, Outcome
 from devfix.replay.patches import Patch
+from devfix.replay.postmortem import BatchValue, ModuleValue, OptimizerValue, OtherValue, TensorValue, Value
 from devfix.replay.programs import Program
 from devfix.replay.stage import Stage
 from devfix.replay.workspace import Workspace
 
 _LARGE = 1 << 20
+"""Files of so many bytes are not searched."""
 _MANY = 2_000
+"""How many files are searched."""
 
 
 class Bench:
@@ -47,7 +50,7 @@ class Bench:
 class _Sources(Mapping[str, Source]):
     """The Python files of a tree by their relative paths, read when asked for.
 
-    Only so many, and none so large, that they are still quick to search are listed.
+    Who goes through them meets only small files, and not too many. The others can be asked for by their path.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -133,19 +136,23 @@ class Trial:
         )
 
     @property
-    def _crash_line(self) -> tuple[str, int] | None:
+    def _crash_line_after(self) -> tuple[str, int] | None:
         """Where the line of the crash is now; None where the candidate patched that very line."""
-        return moved(self.patches, self.diagnosis.sink.file, self._line)
+        return moved(self.patches, self.diagnosis.sink.file, self._crash_line_before)
 
     @property
-    def _line(self) -> int:
+    def _crash_line_before(self) -> int:
         error = self.before.error
         return error.line if error is not None and error.line is not None else self.diagnosis.sink.span.line
 
     @property
     def _passed_the_crash(self) -> bool:
-        where = self._crash_line
-        return where is None or where in self.after.reached
+        where = self._crash_line_after
+        if where is not None:
+            return where in self.after.reached
+        file = self.diagnosis.sink.file
+        ran = {line for name, line in self.after.reached if name == file}
+        return self.patches[file].ran_in_place_of(self._crash_line_before, ran)
 
     def _otherwise(self) -> Judgement:
         error, failure = self.after.error, self.after.failure
@@ -153,7 +160,7 @@ class Trial:
             return Judgement(Progress.NONE, f"it then ends with {failure}")
         patch = self.patches.get(error.file)
         broken = patch is not None and patch.is_patched(error.line)
-        if broken or (error.file, error.line) == self._crash_line or not self._passed_the_crash:
+        if broken or (error.file, error.line) == self._crash_line_after or not self._passed_the_crash:
             return Judgement(Progress.NONE, f"it then fails with {failure}")
         return Judgement(Progress.OTHER, f"it then fails with {failure}, which is no device error")
 
@@ -172,7 +179,7 @@ class Trial:
         return Judgement(Progress.FURTHER, f"the next is {told}")
 
     def _is_crash_line(self, file: str, line: int | None) -> bool:
-        where = self._crash_line
+        where = self._crash_line_after
         if where is not None:
             return where == (file, line)
         patch = self.patches.get(file)
@@ -183,17 +190,31 @@ class Trial:
         """Whether other operands are blamed now than before."""
         before, after = self.before.postmortem, self.after.postmortem
         if before is None or after is None:
-            return before is after and self.before.error != self.after.error
+            return before is None and after is None and _message(self.before) != _message(self.after)
         old, new = _blamed(before.culprits), _blamed(after.culprits)
         return new != old and (after.message != before.message or not old <= new)
 
 
-def _blamed(values: Sequence[object]) -> set[tuple[str, str]]:
-    found: set[tuple[str, str]] = set()
-    for value in values:
-        places = getattr(value, "places", None) or getattr(getattr(value, "facts", None), "place", "")
-        found.add((str(getattr(value, "expression", "")), str(sorted(places) if isinstance(places, dict) else places)))
-    return found
+def _message(outcome: Outcome) -> str | None:
+    return None if outcome.error is None else outcome.error.message
+
+
+def _blamed(values: Sequence[Value]) -> set[tuple[str, str]]:
+    return {(value.expression, _places(value)) for value in values}
+
+
+def _places(value: Value) -> str:
+    """Where a value and its parts are, as a text that tells two states of it apart."""
+    match value:
+        case TensorValue():
+            return value.facts.place
+        case ModuleValue() | OptimizerValue():
+            return str(sorted(value.places))
+        case BatchValue():
+            return str([(item.name, item.facts.place) for item in value.items])
+        case OtherValue():
+            return value.place
+    return ""
 
 
 def moved(patches: Mapping[str, Patch], file: str, line: int) -> tuple[str, int] | None:

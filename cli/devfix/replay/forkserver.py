@@ -23,6 +23,7 @@ _POLL_SECONDS = 0.02
 _READY_SECONDS = 120.0
 """How long importing torch may take."""
 _END_SECONDS = 10.0
+"""How long the process above a run may take to end it: more than it gives itself (`probe/supervisor.py`)."""
 
 
 class Gone(Exception):  # noqa: N818 - it says what it is
@@ -65,7 +66,11 @@ class ForkServer:
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            self._send({"branch": {"modules": list(modules), "simulate": simulate}}, [theirs.fileno()])
+            try:
+                self._send({"branch": {"modules": list(modules), "simulate": simulate}}, [theirs.fileno()])
+            except BaseException:
+                ours.close()
+                raise
         return ForkServer(ours, self._family)
 
     @contextlib.contextmanager
@@ -74,9 +79,11 @@ class ForkServer:
 
         Raises:
             Gone: that was not possible.
+            OSError: there is no file descriptor left.
         """
+        _python, _main, *arguments = command.arguments
         order = {
-            "arguments": list(command.arguments[2:]),
+            "arguments": arguments,
             "folder": str(command.folder),
             "environment": {**command.environment, MARK: command.mark},
         }
@@ -164,7 +171,7 @@ class _Family:
 class _Run:
     """A run in a fork. `link` leads to the process above it, `supervisor`."""
 
-    confined: Confined | None = None
+    confined: Confined | None = None  # what is confined is never forked: `warm.fork_for`
 
     def __init__(self, link: socket.socket, pipes: Sequence[IO[bytes]], supervisor: int, mark: str) -> None:
         self.pipes = pipes

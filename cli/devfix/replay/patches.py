@@ -77,6 +77,13 @@ class Patch:
                 return line - start + target
         return None
 
+    def ran_in_place_of(self, line: int, lines: Collection[int]) -> bool:
+        """Whether the lines that ran hold one of a statement that stands for a line that was changed or removed."""
+        changes = (one for one in self._changes if one[1] < line <= one[2])
+        new = {number for change in changes for number in _lines_after(_within(change, line, line))}
+        standing = (one.lines for one in self._statements if not new.isdisjoint(one.lines))
+        return any(line in lines for one in standing for line in one)
+
     def is_patched(self, line: int) -> bool:
         """Whether a line of the file after belongs to a patched statement."""
         return any(line in place.lines for place in self.places)

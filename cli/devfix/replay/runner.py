@@ -46,7 +46,8 @@ class Task:
     the run reads `readable` and writes to its copy, no more, within its `allowance`; `devices` opens the accelerators.
     `imported` are modules, beside torch, that a process has imported which the run is to be a fork of; None is for an
     interpreter of its own. With `tests` the program is pytest. `notebook` is what the script is where it is one;
-    `watch` counts the lines of its program. `search` is the JSON text of the driver that is searched for in its place.
+    `watch` counts the lines of its program. With `search` a driver is
+    searched for in the place of running the script: as JSON text, what for.
     """
 
     python: str
@@ -111,17 +112,20 @@ def execute(task: Task, tick: Tick = nobody_watches) -> Outcome:
     trouble = _NO_PYTEST if events.of(NoPytest) else ended.trouble
     if trouble:
         return not_started(trouble)
-    lines = task.notebook.lines if task.notebook is not None else None
-    outcome = replace(_outcome(ended, events, lines), shared=_shared(task, events))
+    cells = task.notebook.lines if task.notebook is not None else None
+    outcome = replace(_outcome(ended, events, cells), shared=_shared(task, events))
     return _of_suite(outcome, suite_run(events)) if task.tests else outcome
 
 
 def _of_suite(outcome: Outcome, suite: SuiteRun) -> Outcome:
-    """The outcome of a run of pytest: its error is the first device error of the library, else that of any test."""
+    """The outcome of a run of pytest: its error is the first device error of the library, else that of any test.
+
+    The latter counts as no device error: it is none, or it is not the library's.
+    """
     failed = [one for one in suite.all if one.failed]
-    told = next((one for one in failed if one.reveals is not None), None)
-    if told is not None:
-        return replace(outcome, suite=suite, error=told.reveals, postmortem=told.postmortem)
+    revealing = next((one for one in failed if one.reveals is not None), None)
+    if revealing is not None:
+        return replace(outcome, suite=suite, error=revealing.reveals, postmortem=revealing.postmortem)
     error = next((one.error for one in failed if one.error is not None), None)
     return replace(outcome, suite=suite, error=None if error is None else replace(error, is_device_error=False))
 
@@ -161,11 +165,11 @@ def _of_notebook(notebook: Notebook | None) -> dict[str, object]:
 
 def _watched(task: Task) -> dict[str, list[int]]:
     """The watched lines as the run counts them."""
+    cells = task.notebook.lines if task.notebook is not None else None
     watched: dict[str, list[int]] = {}
     for file, lines in task.watch.items():
-        is_cells = task.notebook is not None and file == task.notebook.lines.file
         for line in lines:
-            name, own = task.notebook.lines.in_cell(line) if is_cells and task.notebook else (file, line)
+            name, own = cells.in_cell(line) if cells is not None and file == cells.file else (file, line)
             watched.setdefault(name, []).append(own)
     return watched
 
@@ -204,7 +208,8 @@ def _environment(task: Task) -> dict[str, str]:
 def _outcome(ended: Ended, events: Events, cells: Lines | None) -> Outcome:
     last = next(iter(events.of(End)[-1:]), End())
     if last.status is not None and ended.code == 128 - last.status:
-        # A sandbox tells a signal as shells do. This was a status.
+        # In a sandbox a status over 128 is taken for death by a signal, and `code` is negative; but this is the status
+        # that the script asked for itself.
         ended = replace(ended, code=last.status)
     ending = _ending(ended, events)
     return Outcome(
@@ -240,9 +245,11 @@ def _driver(event: Driver) -> FoundDriver:
 
 
 def _ending(ended: Ended, events: Events) -> Ending:
-    """How the script itself ended, even where the interpreter then hung or crashed on its way out.
+    """How the script ended.
 
-    One that we stopped has passed, whatever its handlers did afterwards; one that raised has failed.
+    One that we stopped has passed and one that raised has failed, whatever its handlers did afterwards, and even where
+    the interpreter then hung or crashed. One that came to its own end and hangs there has timed out: what is still at
+    work, such as a thread, may belong to it.
     """
     if events.of(Stopped):
         return Ending.PASSED
@@ -258,7 +265,7 @@ def _ending(ended: Ended, events: Events) -> Ending:
 
 
 def _shared(task: Task, events: Events) -> str | None:
-    """What other runs could see. In a sandbox they cannot."""
+    """What the run did that others could see, if anything. In a sandbox without the network nothing can be seen."""
     if task.confinement is not None and not task.allowance.network:
         return None
     return next((event.what for event in events.of(Shared)), None)

@@ -54,9 +54,16 @@ def _nothing(session: Session) -> int:
 
 
 def _resume(session: Session, mode: Mode, asks_later: bool) -> list[str]:
-    """Bring back what was decided, if it shall be. Returns what there is to say of it."""
+    """Bring back the decisions of an interrupted review, or drop them, as `mode` says. Returns what there is to say.
+
+    Raises:
+        UsageError: there are some, nothing says what to do with them, and nobody will be asked.
+    """
+    if mode.restart:
+        session.keep()  # nothing is decided yet, so that this drops what was
+        return []
     kept = session.saved_review.load()
-    if mode.restart or (not kept and not mode.resume):
+    if not kept and not mode.resume:
         return []
     if not kept:
         others = "; ".join(" ".join(names) for names in session.saved_review.others())
@@ -110,7 +117,7 @@ def _on_screen(session: Session, mode: Mode, told: Sequence[str]) -> Plan | None
 
 def _end(session: Session, plan: Plan | None) -> int:
     """Write, and say what was done and what is left."""
-    printer, errors = out(), list(session.errors)
+    printer = out()
     if plan is None:
         printer.line((messages.left_line(session), ""))
     else:
@@ -121,8 +128,8 @@ def _end(session: Session, plan: Plan | None) -> int:
             printer.line(("Nothing to write", "good"), (f" ({messages.tally(session)}).", ""))
     if session.trouble is not None:
         err().line(("error: ", "error"), (session.trouble, ""))
-    report_errors(errors, err())
-    return _exit_code(session, plan, bool(errors or (plan is not None and written.errors)))
+    report_errors(session.errors, err())
+    return _exit_code(session, plan, bool(session.errors or (plan is not None and written.errors)))
 
 
 def _exit_code(session: Session, plan: Plan | None, failed: bool) -> int:

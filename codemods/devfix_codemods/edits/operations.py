@@ -30,7 +30,7 @@ class InsertStatement:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceExpression:
-    """Put `code` in the place of the expression at `span`. `__node__` in it keeps the original, byte for byte.
+    """Put `code` in the place of the expression at `span`. `__node__` in it is the original as edited.
 
     The original is put in brackets where the precedence of `code` needs it: `__node__.to(device)` over `a + b` gives
     `(a + b).to(device)`.
@@ -52,10 +52,9 @@ class Argument:
 class RewriteCall:
     """Give the call at `span` another callee (`function`, or None to keep it) and another argument list.
 
-    `method` is another method of the same receiver, which stays as it is. `arguments` is None to keep the list.
-    Original arguments keep their own formatting, comments and stars; an argument that changes neither place nor keyword
-    is untouched. A decorator written as a bare name is not a call:
-    use `ReplaceExpression`.
+    `method`, in place of `function`, is another method of the same receiver, which stays as it is. `arguments` is None
+    to keep the list. Original arguments keep their own formatting, comments and stars; an argument that changes neither
+    place nor keyword is untouched. A decorator written as a bare name is not a call: use `ReplaceExpression`.
     """
 
     span: Span
@@ -83,8 +82,9 @@ class ReplaceStatement:
 class MoveImportedName:
     """In the `from M import …` at `span`, import `name` from `module` instead (its alias stays).
 
-    Where every name of that statement moves to the same module, the module is rewritten in place. Otherwise the name
-    leaves the list and joins an existing `from module import …` in the same block, or a new one after the statement.
+    Where no name stays behind, the statement itself becomes the import from the module to which its first name moves.
+    Any other name leaves the list and joins an existing `from module import …` in the same block, or a new one after
+    the statement.
     """
 
     span: Span

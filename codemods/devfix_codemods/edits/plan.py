@@ -25,7 +25,7 @@ from devfix_codemods.source import Span
 
 @dataclass
 class Plan:
-    """What happens where: to expressions, at statements; and where the edits are, in order of the text."""
+    """What happens where: to expressions, at statements; and the `places` to walk to, in order of the text."""
 
     expressions: dict[cst.CSTNode, list[RewriteCall | ReplaceExpression]] = field(default_factory=dict)
     statements: dict[cst.CSTNode, Work] = field(default_factory=dict)
@@ -112,14 +112,16 @@ def _plan_statements(plan: Plan, document: Document, edits: Iterable[Edit]) -> N
             plan.insert(anchor, edit.where, Insert(edit.code, edit.spaced))
         elif isinstance(edit, RemoveStatement | ReplaceStatement):
             anchor = _statement(document, edit, edit.span)
-            _end_statement(plan.work(anchor), edit, anchor, document)
+            _remove_or_replace(plan.work(anchor), edit, anchor, document)
         else:
             continue
         plan.places.append(document.start(anchor))
 
 
-def _end_statement(work: Work, edit: RemoveStatement | ReplaceStatement, anchor: Statement, document: Document) -> None:
-    """Remove or replace a statement. An `elif` is no statement of its own, and compound ones are never replaced."""
+def _remove_or_replace(
+    work: Work, edit: RemoveStatement | ReplaceStatement, anchor: Statement, document: Document
+) -> None:
+    """Note what becomes of a statement. An `elif` is no statement of its own, and compound ones are never replaced."""
     if document.chain_head(anchor) is not anchor:
         raise AnchorMissing(edit)
     if isinstance(edit, RemoveStatement):

@@ -19,7 +19,8 @@ class Question:
 
 def questions(index: Index) -> Iterator[Question]:
     """Every such expression of the modules of a file."""
-    for owner in index.analysis.kinds.module_classes & set(index.analysis.module.classes):
+    modules = index.analysis.kinds.module_classes
+    for owner in (one for one in index.analysis.module.classes if one in modules):
         for function in _run_by_forward(index, owner):
             for node in function.nodes:
                 if node.op is Op.ATTR and node.extra == "device" and _is_first_parameter(node.args[0]):
@@ -38,12 +39,15 @@ def _run_by_forward(index: Index, owner: Class) -> list[Function]:
 
 
 def _is_first_parameter(node: Node) -> bool:
-    inner = node.args[1] if called(node, "builtins.next") and len(node.args) == 2 else node
-    return method(inner) == "parameters" and inner.args[0].args[0] is node.function.self_node
+    """`next(self.parameters())`"""
+    if not called(node, "builtins.next") or len(node.args) != 2:
+        return False
+    given = node.args[1]
+    return method(given) == "parameters" and given.args[0].args[0] is node.function.self_node
 
 
 def _tensor(index: Index, question: Node) -> str | None:
-    """The first parameter that is a tensor, and goes by its name; none where the answer is used to move an input."""
+    """The first parameter that is a tensor and still has its name; none where one is moved, and so may be elsewhere."""
     function, kinds = question.function, index.analysis.kinds
     given = [one for one in function.parameters.values() if one is not function.self_node]
     moves_of = index.analysis.constraints.births.moves_of

@@ -13,6 +13,7 @@ from devfix_codemods.placement.arguments import keyword
 
 _UPDATES = ("update", "_update")
 _LEAVING = frozenset({Effect.MOVE, Effect.CUDA, Effect.TO_HOST, Effect.SYNC, Effect.READ, Effect.NEEDS_HOST})
+"""What calls do whose result is elsewhere than what they got."""
 _DEVICE = "_device"
 """What metrics of ignite call the device of their sums."""
 
@@ -54,11 +55,14 @@ def _is_on_own_device(node: Node) -> bool:
 
 
 def _is_of_output(analysis: Analysis, added: Node) -> bool:
-    """Whether a value is a tensor that is computed of what an update gets alone, and stays where that is."""
+    """Whether a value is a tensor that is computed from nothing but what an update gets, and is where that is."""
     if analysis.kinds.of(added) is not Kind.TENSOR or added.op is not Op.CALL:
         return False
-    pending, given = [added], False
+    pending, seen, given = [added], set[Node](), False
     for one in pending:  # grows by what each is computed of
+        if one in seen:  # a value of a loop is computed of itself
+            continue
+        seen.add(one)
         given = given or one.op is Op.PARAM
         if one.op is Op.PARAM and one is one.function.self_node:
             return False

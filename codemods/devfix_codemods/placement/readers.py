@@ -14,8 +14,9 @@ from devfix_codemods.ir import Class, Function, Guard, Node, Op
 from devfix_codemods.ir.guards import joined, literal
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
+from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.graph import Birth, Source
-from devfix_codemods.placement.loaders import is_no_tensor, is_plain
+from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.naming import sounds_like_data, sounds_like_host, speaks_of_host
 from devfix_codemods.placement.places import CUDA, HOST
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
 _TYPE_TESTS = frozenset({"builtins.isinstance", "torch.is_tensor"})
-NEAR = 2
+_NEAR = 2
 """How many lines apart what numpy reads is probably in one place."""
 _DEVICE = re.compile(r"(?i)^(to|cuda|\w*device\w*|\w*gpus?)$")
 _AXES = re.compile(r"(?i)^(ax|axs|axes|axis|plt|fig|figure)\d*$|^(subplots?|add_subplot|gca|subplot_mosaic)$")
@@ -34,7 +35,10 @@ _AXES = re.compile(r"(?i)^(ax|axs|axes|axis|plt|fig|figure)\d*$|^(subplots?|add_
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call that may read `values`: tensors, and what lists of them hold."""
+    """A call that may read `values`.
+
+    With `tensors` it reads those among them that are tensors, with `holds` the tensors of the lists among them.
+    """
 
     call: Node
     values: tuple[Node, ...]
@@ -69,7 +73,7 @@ class Readers:
             return False
         elif qualified not in libraries.SIZED:
             own = qualified in libraries.METHODS_OF_TENSORS
-            self._calls.append(_Call(call, call.args[1:], tensors=not own, holds=qualified[:7] != "pandas."))
+            self._calls.append(_Call(call, call.args[1:], tensors=not own, holds=not qualified.startswith("pandas.")))
             if qualified.startswith("matplotlib."):
                 self._plots.add(call)
         return True
@@ -82,7 +86,8 @@ class Readers:
 
     def method(self, call: Node, base: Node) -> None:
         """`x.numpy()`; with `force=True` it copies by itself."""
-        forced = "force" in call.extras
+        force = keyword(call, "force")
+        forced = force is not None and not (force.op is Op.CONST and force.extra is False)
         if forced or self._kinds.of(base) not in {Kind.TENSOR, None} or call.function in self._births.host_functions:
             return
         if (self._kinds.of(base) is Kind.TENSOR and not self._is_own(base)) or self._is_of_torch(base):
@@ -105,7 +110,7 @@ class Readers:
         imports = self._births.imports
         return not self._is_own(value) and imports(libraries.AROUND_TORCH) and not imports(libraries.OTHER_FRAMEWORKS)
 
-    def _read_by(self, one: "_Call") -> Iterator[Node]:
+    def _read_by(self, one: _Call) -> Iterator[Node]:
         if one.holds:
             yield from (
                 given
@@ -121,7 +126,7 @@ class Readers:
 
     def _is_tensor(self, value: Node, call: Node) -> bool:
         """Whether a value is a tensor, by its kind, or by what else the program does with it."""
-        if value.op is Op.PARAM and any(self._is_none(one) for one in self._kinds.given.get(value, ())):
+        if value.op is Op.PARAM and any(self._is_other_than_tensor(one) for one in self._kinds.given.get(value, ())):
             return False
         kind = self._kinds.of(value)
         if kind is not None or self._kinds.is_among(value, self._kinds.itemized):
@@ -137,8 +142,8 @@ class Readers:
             one.guard <= call.guard and not is_thrown_away(one) for one in self._copies_of(value)
         )
 
-    def _is_none(self, given: Node) -> bool:
-        """Whether some caller gives something else than a tensor, which has no copy."""
+    def _is_other_than_tensor(self, given: Node) -> bool:
+        """Whether what a caller gives is surely no tensor: an array or a list has no `.cpu()`."""
         if given.op is Op.SEQUENCE or self._kinds.of(given) not in {None, Kind.TENSOR, Kind.NONE}:
             return True
         if given.op is not Op.CALL:
@@ -197,12 +202,11 @@ class Readers:
             self._add(value, call)
         self._flags()
         if self._wanted:
-            self._trained()
+            self._detached()
             self._together()
 
     def _add(self, value: Node, call: Node) -> None:
-        no_tensor = is_no_tensor(value, call.guard) or is_plain(value, call.guard)
-        if no_tensor or any(self._may_be_array(one, call) for one in (value, *call.args[1:])):
+        if is_no_tensor(value, call.guard) or any(self._may_be_array(one, call) for one in (value, *call.args[1:])):
             return
         under = joined(call.guard, self._entry(call.function))
         self._graph.add(Source(value, HOST, Birth.READER, tuple(self._links(value, call)), under=under, by=call))
@@ -211,7 +215,10 @@ class Readers:
                 self._graph.add(Source(one.args[0].args[0], CUDA, Birth.COPIED, ("copied-itself",)))
 
     def _may_be_array(self, given: Node, call: Node) -> bool:
-        """Whether a parameter is asked for its type elsewhere than on the way to a call: arrays have no `.cpu()`."""
+        """Whether what a call is given comes from a parameter whose type is tested, but not for the call.
+
+        It may be an array there, and these have no `.cpu()`.
+        """
         asked = [one for one, atom in self._asked if one.function is call.function and (atom, True) not in call.guard]
         if not asked:
             return False
@@ -228,8 +235,8 @@ class Readers:
     def _links(self, value: Node, call: Node) -> Iterator[str]:
         """How surely what a call reads should be copied for it."""
         function = value.function
-        yield "plotted" if call in self._plots and function.owner not in self._kinds.module_classes else "needs-host"
         in_module = function.owner in self._kinds.module_classes
+        yield "plotted" if call in self._plots and not in_module else "needs-host"
         if not in_module and sounds_like_data(function) and not self._stands_beside_copies(call):
             yield "read-in-data"
         if any(map(sounds_like_host, chain(value))) or any(map(speaks_of_host, _called_as(function))):
@@ -241,11 +248,8 @@ class Readers:
 
     def _stands_beside_copies(self, call: Node) -> bool:
         """Whether the lines around copy to the host what numpy reads: what it reads here is where that was."""
-        return any(
-            one.function is call.function and abs(one.line - call.line) <= NEAR and one in chain(value)
-            for value, _ in self._wanted
-            for one in self._copies
-        )
+        near = [one for one in self._copies if one.function is call.function and abs(one.line - call.line) <= _NEAR]
+        return any(one in chain(value) for one in near for value, _ in self._wanted)
 
     @cached_property
     def _written(self) -> set[ast.stmt | None]:
@@ -265,7 +269,7 @@ class Readers:
             shown = [one for value, _ in wanted for one in chain(value) if self._is_shown(one)]
             for value, call in wanted if shown else ():
                 if self._births.is_move(value):
-                    continue  # to where the program says
+                    continue  # it is where the program moves it
                 self._graph.supports(value, shown[0], "read-together", call.guard)
 
     def _is_shown(self, node: Node) -> bool:
@@ -297,8 +301,8 @@ class Readers:
                     if there and not here:
                         self._graph.host_only.add((atom, holds))
 
-    def _trained(self) -> None:
-        """What is detached takes part in training, as what is computed with parameters does, and gradients."""
+    def _detached(self) -> None:
+        """What is detached, `x.data` and `x.grad` are probably on a device: they come from training."""
         aware = any(self._speaks_of_device(one) for one in self._births.module.nodes())
         link = "detached" if aware else "detached-unaware"
         for node in self._births.module.nodes():
@@ -346,7 +350,7 @@ def _called_as(function: Function) -> Iterator[str]:
 
 def _words(node: Node) -> Iterator[str]:
     """`axs` of `axs[0].twinx()`, and what those are made by."""
-    for _ in range(6):
+    for _ in range(6):  # further back it says nothing of axes, and PHIs may go round
         if isinstance(node.extra, str):
             yield node.extra.rpartition(".")[2]
         if not node.args:

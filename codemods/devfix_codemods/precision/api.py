@@ -24,7 +24,7 @@ Written = ast.expr | ast.keyword
 
 @dataclass(frozen=True, slots=True)
 class Old:
-    """A name in `torch.cuda.amp` or `torch.cpu.amp` that has its heir in `torch.amp`."""
+    """A name in `torch.cuda.amp` or `torch.cpu.amp` that has its heir in `torch.amp`: `autocast` of `cuda`."""
 
     symbol: str
     device: str
@@ -49,13 +49,13 @@ def decorates(names: Names, reference: ast.expr) -> bool:
 
 
 def written(call: ast.Call) -> list[Written]:
-    """The arguments in the order of the source, which is how `edits.Argument` counts them."""
+    """The arguments in the order of the source, which is how `operations.Argument` counts them."""
     both: list[Written] = [*call.args, *call.keywords]
     return sorted(both, key=lambda one: (one.lineno, one.col_offset))
 
 
 def kept(call: ast.Call, names: Sequence[str] = ()) -> list[Argument]:
-    """The arguments as they are, the positional ones with `names` as their keywords."""
+    """The arguments as they are, the first positional ones with `names` as their keywords, no star among them."""
     keywords = dict(zip(call.args, names))
     return [
         Argument(index, one.arg if isinstance(one, ast.keyword) else keywords.get(one))
@@ -79,7 +79,10 @@ def keyword(call: ast.Call, *names: str) -> ast.keyword | None:
 
 
 def device_argument(call: ast.Call) -> ast.expr | None:
-    """What a call of a current amp API is given as its device, by position or by keyword, however that is spelt."""
+    """What a call of a current amp API is given as its device: first, or by a keyword of either name.
+
+    Not of `custom_fwd` and `custom_bwd`, which take a function first.
+    """
     if call.args:
         return None if isinstance(call.args[0], ast.Starred) else call.args[0]
     found = keyword(call, "device_type", "device")

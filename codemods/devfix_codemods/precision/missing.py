@@ -98,7 +98,9 @@ class Missing:
         for pair, references in self._pairs("GradScaler").items():
             for node in references:
                 call = api.called(self._names, node)
-                if call is None or self._is_guarded(call, pair) or api.literal(api.device_argument(call)) != "cuda":
+                if call is None or api.has_star(call) or self._is_guarded(call, pair):
+                    continue
+                if api.literal(api.device_argument(call)) != "cuda":
                     continue
                 arguments = zip(api.kept(call, _SCALER_ORDER), api.written(call))
                 rest = tuple(kept for kept, one in arguments if _value(one) is not api.device_argument(call))

@@ -1,4 +1,4 @@
-"""Classes of the analysed file: what they derive from, and so who places their values."""
+"""Who places the values of a file: what its classes derive from, and what it imports."""
 
 import ast
 from collections.abc import Callable, Mapping
@@ -13,8 +13,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 class ClassTable:
     """The classes of one module by name. Names bound twice are left out: which one is meant is not certain.
 
-    `elsewhere` finds a base in another file of the project. `tables` knows to which table a class belongs: those of
-    other files are answered for as well.
+    `elsewhere` finds a base in another file of the project, and `tables` gives the table of a class of another file, so
+    that this one answers for such classes as well. Who knows the project sets both.
     """
 
     def __init__(self, names: Names) -> None:
@@ -30,9 +30,12 @@ class ClassTable:
             self._classes[node.name] = None if node.name in self._classes else node
 
     def bases(self, definition: ast.ClassDef) -> tuple[str, ...]:
-        """Qualified names of all bases, through classes of the project; unresolved ones by their last part."""
+        """Qualified names of the bases that the project does not define, found through those that it does.
+
+        One whose name is not resolved stands as it is written.
+        """
         if definition not in self._bases:
-            self._bases[definition] = tuple(self._table(definition)._walk(definition, set()))
+            self._bases[definition] = tuple(self._table(definition)._foreign_bases(definition, set()))
         return self._bases[definition]
 
     def is_managed(self, definition: ast.ClassDef) -> bool:
@@ -55,7 +58,7 @@ class ClassTable:
             imported = (
                 self._table(one)._names.qualified(base)
                 for one in (definition, *self.ancestors(definition))
-                for base in _bases(one)
+                for base in _written_bases(one)
             )
             names = (canonical(name) for name in imported if name is not None)
             self._named_bases[definition] = (*self.bases(definition), *names)
@@ -66,7 +69,7 @@ class ClassTable:
         if definition not in self._ancestors:
             found = [definition]
             for one in found:
-                parents = map(self._table(one).named, _bases(one))
+                parents = map(self._table(one).named, _written_bases(one))
                 found += [parent for parent in parents if parent is not None and parent not in found]
             self._ancestors[definition] = found[1:]
         return self._ancestors[definition]
@@ -79,7 +82,7 @@ class ClassTable:
             return table.methods(definition)
         found: dict[str, Function] = {}
         self._methods[definition] = found
-        for base in reversed(_bases(definition)):
+        for base in reversed(_written_bases(definition)):
             if (parent := self.named(base)) is not None:
                 found.update(self.methods(parent))
         found.update(
@@ -87,14 +90,14 @@ class ClassTable:
         )
         return found
 
-    def _walk(self, definition: ast.ClassDef, seen: set[ast.ClassDef]) -> list[str]:
+    def _foreign_bases(self, definition: ast.ClassDef, seen: set[ast.ClassDef]) -> list[str]:
         if definition in seen:
             return []
         seen.add(definition)
         found: list[str] = []
-        for base in _bases(definition):
+        for base in _written_bases(definition):
             if (parent := self.named(base)) is not None:
-                found.extend(self._table(parent)._walk(parent, seen))
+                found.extend(self._table(parent)._foreign_bases(parent, seen))
             else:
                 qualified = self._names.qualified(base)
                 found.append(canonical(qualified) if qualified else ast.unparse(base))
@@ -110,10 +113,13 @@ class ClassTable:
 
 
 Elsewhere = Callable[[ast.expr], ast.ClassDef | None]
-_PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "NamedTuple", "dict", "list", "Exception"})
+_PLAIN_BASES = frozenset(
+    {"object", "dict", "list", "Exception", "abc.ABC", "typing.Generic", "typing.NamedTuple", "typing.Protocol"}
+)
+"""Qualified names of bases that place nothing."""
 
 
-def _bases(definition: ast.ClassDef) -> list[ast.expr]:
+def _written_bases(definition: ast.ClassDef) -> list[ast.expr]:
     """What a class derives from; of a generic class with types, `Operator[Tensor]`, the class."""
     return [one.value if isinstance(one, ast.Subscript) else one for one in definition.bases]
 

@@ -1,6 +1,7 @@
 """How a value of another place in the program is spelled here."""
 
 import ast
+import json
 
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import literal
@@ -11,12 +12,15 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.points import Point
 
 _DEEPEST = 4
+"""Through how many attributes, calls and parameters a value is followed."""
 _FLAGS = frozenset({Op.CALL, Op.COMPARE, Op.PARAM, Op.PHI})
-"""What flags are."""
+"""Operations whose results may be tested in place of the test itself: `use_cuda = torch.cuda.is_available()`."""
 
 
 def spelled(analysis: Analysis, value: Node, point: Point, depth: int = _DEEPEST) -> str | None:
-    """An expression that gives `value` at a point: a name, an attribute of what has one; None where nothing does.
+    """An expression for `value` at a point: a name, an attribute of what has one; None where nothing is.
+
+    `torch.device("cuda")` is spelled by its string, which does where a device is wanted.
 
     Attributes of the object of a method, and what a caller gives for a parameter, are followed between functions.
     """
@@ -24,8 +28,10 @@ def spelled(analysis: Analysis, value: Node, point: Point, depth: int = _DEEPEST
     if name is not None or depth == 0:
         return name
     match value.op:
-        case Op.CONST if isinstance(value.extra, (str, int)):
-            return repr(value.extra).replace("'", '"')
+        case Op.CONST if isinstance(value.extra, str):
+            return json.dumps(value.extra, ensure_ascii=False)
+        case Op.CONST if isinstance(value.extra, int):
+            return repr(value.extra)
         case Op.CALL if name_of(value.args[0]) == "torch.device" and len(value.args) == 2:
             device = value.args[1]
             return spelled(analysis, device, point, depth - 1) if device.op is Op.CONST else None
@@ -48,12 +54,13 @@ def spelled_test(condition: Guard, point: Point) -> str | None:
     for name, node in point.visible.items():
         if node.op in _FLAGS and name.isidentifier() and literal(node)[0] == atom:
             return name if literal(node)[1] is holds else f"not {name}"
-    asks = isinstance(atom, tuple) and atom[:1] == ("call",) and len(atom) == 2 and atom[1][:1] == ("REF",)
-    text = str(atom[1][1]) if asks and isinstance(atom, tuple) else ""
     module = point.visible.get("torch")
-    if not text.startswith("torch.") or module is None or module.extra != "torch":
+    if module is None or module.extra != "torch":
         return None
-    return f"{text}()" if holds else f"not {text}()"
+    match atom:
+        case ("call", ("REF", str(text))) if text.startswith("torch."):
+            return f"{text}()" if holds else f"not {text}()"
+    return None
 
 
 def device_of_given_module(analysis: Analysis, conflict: Conflict, point: Point) -> str | None:
@@ -62,15 +69,18 @@ def device_of_given_module(analysis: Analysis, conflict: Conflict, point: Point)
         return None
     modules = (step.node for step in conflict.path if analysis.kinds.is_module(step.node))
     name = next((text for one in modules if (text := spelled(analysis, one, point)) is not None), None)
-    annotation = getattr(conflict.end.node.syntax, "annotation", None)
     if name is None:
         return None
-    knows = annotation is not None and "PreTrained" in ast.unparse(annotation)
-    return f"{name}.device" if knows else f"next({name}.parameters()).device"
+    annotation = getattr(conflict.end.node.syntax, "annotation", None)
+    has_device = annotation is not None and "PreTrained" in ast.unparse(annotation)  # the models of transformers
+    return f"{name}.device" if has_device else f"next({name}.parameters()).device"
 
 
 def _bound(value: Node, point: Point) -> str | None:
-    """The name, or the attribute of a name, under which a value is kept here."""
+    """The name, or the attribute of a name, under which a value is kept here: in the function, or a name around it.
+
+    A key with a bracket is that of an element, not of an attribute.
+    """
     found = next((name for name in _names(point.environment) if point.environment[name] is value), None)
     if found is not None:
         return found
@@ -109,7 +119,8 @@ def _global(value: Node, point: Point) -> str | None:
 
 
 def _parameter(analysis: Analysis, value: Node, point: Point, depth: int) -> str | None:
-    """The object of another method of the class; what the one caller gives."""
+    """How a parameter is spelled here: `self` as this method calls it, the attribute that keeps it, or what the one
+    caller gives for it."""
     here = point.node.function
     if value.function.self_node is value:
         same = here.self_node is not None and here.owner is value.function.owner

@@ -3,7 +3,7 @@
 ## What it does
 
 Finds class weights and `pos_weight` that were made on the host and given to a loss whose predictions live elsewhere:
-to its functional form, or to a loss module that is never moved. They are made where the predictions are.
+to its functional form, or to a loss module that is never moved. The fix makes them where the predictions are.
 
 ## Why it fails
 
@@ -29,8 +29,8 @@ the device, and still:
 
 ## Fix safety
 
-Safe where the predictions are surely elsewhere, or the weights follow a tensor that is there; unsafe where a device is
-chosen: the loss fails today wherever that is not the host, and where it is, nothing changes.
+Safe where the predictions are surely elsewhere, or the weights follow a tensor that is there: the loss fails today
+wherever that is not the host, and where it is, nothing changes. Unsafe where a device has to be chosen.
 
 ## Since torch
 

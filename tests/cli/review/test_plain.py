@@ -56,6 +56,15 @@ def test_a_review_that_was_interrupted_is_not_dropped_unasked(tree: Path, devfix
     assert "Nothing to write (2 refused)." in out
 
 
+def test_what_was_decided_is_dropped_where_a_review_begins_anew(tree: Path, devfix: Devfix) -> None:
+    (tree / "a.py").write_text(TWO)
+    asked(devfix, "y")
+    asked(devfix, "q", "--restart")
+    code, out, _ = asked(devfix, "n n")
+    assert code == 0
+    assert "Nothing to write (2 refused)." in out
+
+
 def test_a_file_that_changed_meanwhile_is_left_and_its_decisions_kept(
     tree: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch
 ) -> None:

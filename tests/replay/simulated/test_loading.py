@@ -315,6 +315,14 @@ for batch in DataLoader(inside, num_workers=1, batch_size=4):
     assert result.line == LINES + 3
 
 
+def test_tensors_of_one_batch_in_two_places_stay_where_they_are(simulate: Simulate) -> None:
+    code = """
+for moved, left in DataLoader(images, 2, collate_fn=lambda s: (torch.stack(s).cuda(), torch.stack(s))):
+    keep("places", [str(moved.device), str(left.device)])
+"""
+    assert run(simulate, code) == {"places": ["cuda:0", "cpu"]}
+
+
 def test_an_error_of_a_worker_stays_what_it_is(simulate: Simulate) -> None:
     code = """
 class Broken(Dataset):

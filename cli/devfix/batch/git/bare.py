@@ -20,7 +20,8 @@ from devfix.batch.git.remotes import Wanted, url_of
 from devfix.batch.git.sources import shown
 
 _NEEDS_HISTORY = ("revision not found", "git failed")
-"""How servers fail that give no single commits: https://git-scm.com/docs/git-config, uploadpack.allowAnySHA1InWant."""
+"""How a fetch of one commit fails at servers that give whole branches only, some in words that nobody knows:
+https://git-scm.com/docs/git-config, uploadpack.allowAnySHA1InWant."""
 _FETCH = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
 _EVERYTHING = ("+refs/heads/*:refs/devfix-all/heads/*", "+refs/tags/*:refs/devfix-all/tags/*")
 _ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
@@ -68,7 +69,7 @@ class Clone:
         if self.folder.exists():
             return
         new = self.folder.with_suffix(".new")
-        self._init(new, wanted.name)
+        self._init(new, wanted.like or wanted.name)
         with (new / "config").open("a", encoding="ascii") as config:
             config.write("[core]\n\tsymlinks = false\n")  # for the git of a repository's own tools; ours is told anyway
         (new / "info").mkdir(exist_ok=True)
@@ -155,7 +156,7 @@ class Clone:
             shutil.rmtree(entry, ignore_errors=True)
 
     @property
-    def is_in_use(self) -> bool:
+    def has_worktrees(self) -> bool:
         return bool(self._worktrees())
 
     def _worktrees(self) -> Sequence[Path]:

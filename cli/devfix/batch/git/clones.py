@@ -55,7 +55,7 @@ def _checkout(plan: Plan, repository: Repository, git: Git, clone: Clone, work: 
             clone.forget(work / "tree")
             with suppress(RepositoryError):  # what cannot be removed now is removed, or told, by the next run
                 remove(work)
-                if not plan.keep_clones and not clone.is_in_use:
+                if not plan.keep_clones and not clone.has_worktrees:
                     remove(clone.folder)
 
 
@@ -76,7 +76,7 @@ def _fetched(clone: Clone, wanted: Wanted, own: str, is_old: bool) -> str:
             clone.run("rev-list", "--objects", "--quiet", "--max-count=1", commit)
         return commit
     except RepositoryError as error:
-        if not is_old or clone.is_in_use or error.kind not in ("git failed", "revision not found"):
+        if not is_old or clone.has_worktrees or error.kind not in ("git failed", "revision not found"):
             raise
     remove(clone.folder)
     clone.prepare(wanted)

@@ -21,12 +21,14 @@ class Wanted:
     """What to fetch: `ref`, which is at `name` now, or where None the commit with that name, which may be abbreviated.
 
     `base` is the branch that a pull request would go to. `existing` is where the source has the batch's own branch.
+    `like` is a whole name of the source, where `name` may be abbreviated.
     """
 
     name: str
     ref: str | None
     base: str | None
     existing: str | None
+    like: str | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -58,7 +60,7 @@ def look_up(repository: Repository, branch: str, git: Git, folder: Path) -> Want
         if ref.startswith("refs/") and ref in tips:
             return Wanted(tips[ref], ref, _branch(ref), existing)
     if _WHOLE_NAME.fullmatch(revision) or _SHORT_NAME.fullmatch(revision):
-        return Wanted(revision, None, None, existing)
+        return Wanted(revision, None, None, existing, next(iter(tips.values()), None))
     known = close_match(revision, (ref.split("/", 2)[2] for ref in tips if not ref.endswith("^{}") and "/" in ref))
     raise RepositoryError("revision not found", f"{shown(source)} has no branch, tag or commit {revision!r}{known}")
 

@@ -18,7 +18,7 @@ _LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f
 
 @dataclass(frozen=True)
 class FileDiff:
-    """What changes in the file at `path`, a hunk each."""
+    """The changes of the file at `path`, hunk by hunk; none where all are left out."""
 
     path: str
     hunks: tuple[sidebyside.Hunk, ...]
@@ -35,9 +35,9 @@ class _Hunk:
 
 
 def files_in(diff: bytes, most: int) -> tuple[list[FileDiff], int]:
-    """The files of the diff, with hunks of at most `most` lines together, and how many lines are left out.
+    """The files of the diff, and how many lines are left out so that at most `most` are shown.
 
-    What is no diff is passed over.
+    A hunk that does not fit is left out whole; smaller ones behind it may still fit. What is no diff is passed over.
     """
     found: list[FileDiff] = []
     left_out = 0
@@ -103,7 +103,7 @@ def _path(name: bytes) -> str:
     """A name as git writes it, without `b/`; what is no UTF-8 in it as escapes."""
     name = name.split(b"\t")[0].removesuffix(b"\r")
     if name.startswith(b'"'):
-        name = _ESCAPE.sub(_unescaped, name.strip(b'"'))
+        name = _ESCAPE.sub(_unescaped, name[1:-1])
     return name.removeprefix(b"b/").decode("utf-8", "backslashreplace")
 
 

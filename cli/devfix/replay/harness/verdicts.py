@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from devfix.replay.backends import Backend, PlainCpu
-from devfix.replay.outcomes import Outcome, ScriptError
+from devfix.replay.outcomes import Outcome
 from devfix.replay.patches import Patch
 from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive
 from devfix.replay.verdicts import BREAKAGES, Runs, decide
@@ -19,9 +19,10 @@ from devfix.replay.verdicts import BREAKAGES, Runs, decide
 class Proof:
     """Runs of one driver: on the backend and on the plain CPU. `places` are files and lines of the bug before.
 
-    `has_host` says that arguments are on the host because a finding says so: where it is wrong, a device error is not
-    the patch's. Code that `needs_accelerator` before or behind the patch shows nothing on the plain CPU; nor does the
-    load of what the program itself has `saved_on_host`, or on this machine.
+    `has_host` says that arguments are on the host because a finding says so: where the finding is wrong, a device error
+    is not the patch's. With `needs_accelerator`, code before or behind the patch fails on the plain CPU, so that runs
+    there show nothing. With `saved_on_host`, what the code loads was saved on the host, or by the program itself on the
+    same machine: that it cannot be loaded without an accelerator is then no bug.
     """
 
     runs: Runs
@@ -38,7 +39,7 @@ class Proof:
         """What the driver shows of the patch."""
         verdict = decide(replace(self.runs, plain=self.plain), self.backend, self.patches, self.path)
         if verdict.kind is Kind.CONFIRMED:
-            return self._at_the_bug(verdict, self.runs.before.device_error)
+            return self._confirmed(verdict)
         if verdict.kind is Kind.NOT_REACHED:
             return verdict
         shown = self._without_accelerator() or self._until_the_arguments_end(self.runs, self.plain, "the CPU")
@@ -46,12 +47,14 @@ class Proof:
             return shown
         return self._refuted(verdict) if verdict.kind is Kind.REFUTED else verdict
 
-    def _at_the_bug(self, verdict: Verdict, error: ScriptError | None) -> Verdict:
-        if error is None or self._came_by(self.runs.before):
+    def _confirmed(self, verdict: Verdict) -> Verdict:
+        """The verdict, unless the device error arose elsewhere than at the bug."""
+        error = self.runs.before.device_error
+        if error is None or self._arose_at_the_bug(self.runs.before):
             return verdict
         return inconclusive(f"the driver meets a device error elsewhere: {error.told}: {error.message}")
 
-    def _came_by(self, outcome: Outcome) -> bool:
+    def _arose_at_the_bug(self, outcome: Outcome) -> bool:
         """Whether an error arose at the bug's place, or in what is called there."""
         return any(place in self.places for place in outcome.frames)
 
@@ -63,7 +66,7 @@ class Proof:
         if self.saved_on_host and error is not None and error.message.startswith("Attempting to deserialize"):
             return None
         plain = decide(self.plain, PlainCpu(), self.patches, self.path)
-        if plain.kind is Kind.CONFIRMED and self._came_by(self.plain.before):
+        if plain.kind is Kind.CONFIRMED and self._arose_at_the_bug(self.plain.before):
             found: Verdict | None = plain
         else:
             found = self._until_the_arguments_end(self.plain, self.runs, "an accelerator")
@@ -76,22 +79,29 @@ class Proof:
             return None
         patch = self.patches[self.path]
         coverage = patch.coverage({line for file, line in after.reached if file == self.path})
-        if coverage.is_empty or not self._came_by(ours.before) or not _is_same(others.before, after, self.patches):
+        if (
+            coverage.is_empty
+            or not self._arose_at_the_bug(ours.before)
+            or not _is_same(others.before, after, self.patches)
+        ):
             return None
         told = f"{error.told} is gone: {error.message}; the driver then ends with {after.error.told}, as on {where}"
         return Verdict(Kind.CONFIRMED, told, first_lines(coverage))
 
     def _refuted(self, verdict: Verdict) -> Verdict:
-        before, after = self.runs.before, self.runs.after
-        error = after.error
-        is_ours = error is not None and (error.type in BREAKAGES or (error.is_device_error and not self.has_host))
-        if before.passed and is_ours:
+        """The verdict, unless what now fails may be the arguments' fault and not the patch's."""
+        error = self.runs.after.error
+        is_of_patch = error is not None and (error.type in BREAKAGES or (error.is_device_error and not self.has_host))
+        if self.runs.before.passed and is_of_patch:
             return verdict
         return inconclusive(f"with the driver's arguments the patched code {verdict.reason}")
 
 
 def _is_same(first: Outcome, second: Outcome, patches: Mapping[str, Patch]) -> bool:
-    """Whether two runs fail with one and the same error, where `patches` are between them."""
+    """Whether two runs fail with one and the same error, which is no device error, where `patches` are between them.
+
+    A type and a line are enough. A patched line has no counterpart before: there the messages have to agree.
+    """
     one, other = first.error, second.error
     if one is None or other is None or one.is_device_error or (one.type, one.file) != (other.type, other.file):
         return False
@@ -99,4 +109,6 @@ def _is_same(first: Outcome, second: Outcome, patches: Mapping[str, Patch]) -> b
     if patch is None or one.line is None or other.line is None:
         return one.line == other.line and one.line is not None
     line = patch.moved(one.line)
-    return line == other.line if line is not None else patch.is_patched(other.line) and one.message == other.message
+    if line is not None:
+        return line == other.line
+    return patch.is_patched(other.line) and one.message == other.message

@@ -15,6 +15,7 @@ from .patching import wrap
 from .state import Simulation
 
 HOW = "it comes from the loader"
+"""A sentence of its own, where other claims say what was done: `made by torch.zeros`."""
 
 DEPTH = 6
 """How deep a batch is searched for tensors: a torch_geometric batch keeps them four levels down."""
@@ -36,25 +37,27 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
 
 
 def _claim_loaded(batch: Any, simulation: Simulation) -> None:
-    """Claims on one batch; values that came from one claim share the new one."""
+    """Claims on one batch; values in one place that came from one claim share the new one."""
     now = simulation.claim(HOST, HOW)
-    claims: dict[Claim | None, Claim] = {}
+    claims: dict[tuple[Claim | None, torch.device, type[Claim]], Claim] = {}
     for tensor in tensors_of(batch):
         former = claim_of(tensor)
-        place, kind = HOST if former is None else former.place, Claim if former is None else type(former)
+        place = HOST if former is None else former.place
+        kind = Claim if former is None else type(former)
         if place is HOST:
             place = simulation.policy.birthplace(place)
         while former is not None and _is_the_loaders(former, now):
             former = former.before
-        if former not in claims:
-            claims[former] = kind(place, HOW, now.file, now.line, former)
-        set_claim(tensor, claims[former])
+        shared = former, place, kind
+        if shared not in claims:
+            claims[shared] = kind(place, HOW, now.file, now.line, former)
+        set_claim(tensor, claims[shared])
 
 
 def _is_the_loaders(claim: Claim, now: Claim) -> bool:
     """Whether the loader itself made `claim`: by the user's line that asks for a batch, or in a thread or a worker.
 
-    A tensor that the dataset hands out again and again so keeps a short story.
+    Such claims are dropped, so that the history of a tensor that the dataset hands out again and again stays short.
     """
     return claim.how == HOW or claim.line is None or (claim.file, claim.line) == (now.file, now.line)
 
