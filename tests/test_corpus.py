@@ -26,7 +26,7 @@ from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
 
 CORPUS = Path(__file__).parents[1] / "corpus"
-KEYS = {"rule": str, "unsafe": bool, "error": str, "line": int, "seconds": int, "source": str}
+KEYS = {"rule": str, "unsafe": bool, "error": str, "line": int, "source": str}
 OPTIONAL_KEYS = {"cpu_fails": bool, "needs": str, "warning": str, "autocast": str, "on": str, "notebook": dict}
 """`cpu_fails`: the program fails without an accelerator too. `needs`: packages without which it cannot run.
 

@@ -34,7 +34,7 @@ def known_fixes(project: Project, diagnosis: Diagnosis) -> Iterator[Repair]:
     yield from (repair for _, repair in near)
 
 
-_MOVE_NOTHING = frozenset({"DVF301", "DVF302", "DVF303", "DVF401", "DVF403", "DVF501", "DVF502"})
+_MOVE_NOTHING = frozenset({"DVF301", "DVF302", "DVF303", "DVF401", "DVF403", "DVF406", "DVF501", "DVF502"})
 """Rules whose fixes leave values where they are, where there is an accelerator."""
 _RULES_FOR = {
     Category.GENERATOR: frozenset({"DVF404"}),
