@@ -10,6 +10,15 @@ CODE = "DVF202"
 RUN = '\nif __name__ == "__main__":\n    main()\n'
 
 SILENT = {
+    "a module of which the state alone is saved, or that alone is filled": """
+        import torch
+        from torch import nn
+        def main(path, device, x):
+            torch.save(nn.Linear(6, 2).state_dict(), path)
+            nn.Linear(6, 2).load_state_dict(torch.load(path, map_location=device))
+            model = nn.Linear(6, 2).to(device)
+            return model(x.to(device))
+    """,
     **{
         f"placed by its quantization, {option}": f"""
             import torch

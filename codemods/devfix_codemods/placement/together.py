@@ -67,8 +67,8 @@ class Together:
                         self._graph.supports(one, self._births.place_of_module(owner), "forward-output", one.guard)
 
     def _is_used(self, module: Node) -> bool:
-        """Whether the file does anything with a module, also by a global name: else it meets nothing."""
-        if module in self._births.used or module.op is not Op.CALL:
+        """Whether the file computes anything with a module, also by a global name: else it meets nothing."""
+        if module.op is not Op.CALL or (module in self._births.used and not _only_holds_state(module)):
             return True
         names = {bound for bound, node in module.function.finals.items() if node is module}
         return any(one.extra in names for one in module.function.module.of(Op.GLOBAL))
@@ -146,6 +146,17 @@ def _maker(module: Node) -> object:
     """What makes a module: a class, or a function, under whatever name."""
     callee = module.args[0] if module.op is Op.CALL else module
     return callee.extra if callee.op is Op.CLASS else key(callee)
+
+
+def _only_holds_state(module: Node) -> bool:
+    """`torch.save(Net().state_dict(), path)`"""
+    function = module.function
+    users = function.module.users.get(module, ())
+    is_kept = any(store.value is module for one in function.module.functions for store in one.stores)
+    return bool(users) and not is_kept and all(one.op is Op.ATTR and one.extra in _OF_STATE for one in users)
+
+
+_OF_STATE = frozenset({"state_dict", "load_state_dict"})
 
 
 def _holds_others(module: Node) -> bool:
