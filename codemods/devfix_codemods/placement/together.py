@@ -152,8 +152,9 @@ def _only_holds_state(module: Node) -> bool:
     """`torch.save(Net().state_dict(), path)`"""
     function = module.function
     users = function.module.users.get(module, ())
-    is_kept = any(store.value is module for one in function.module.functions for store in one.stores)
-    return bool(users) and not is_kept and all(one.op is Op.ATTR and one.extra in _OF_STATE for one in users)
+    kept = {store.value for one in function.module.functions for store in one.stores}
+    kept.update(value for value, _ in function.returns)
+    return bool(users) and module not in kept and all(one.op is Op.ATTR and one.extra in _OF_STATE for one in users)
 
 
 _OF_STATE = frozenset({"state_dict", "load_state_dict"})
