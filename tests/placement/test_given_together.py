@@ -235,3 +235,41 @@ def test_attributes_of_a_batch_one_of_which_is_moved(placed) -> None:
 )
 def test_attributes_of_others_and_of_options(placed, moved: str, given: str) -> None:
     assert placed(ATTRIBUTES.format(moved=moved, given=given)).births == []
+
+
+COLUMNS = """
+    from data import load
+    def train(model, criterion, device):
+        data = load()
+        for count, rows, several in data.batches:
+            x = data.x[rows].to(device)
+            {given}
+            print(criterion(model(x), y).item())
+"""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "y = data.y[rows[:count]].to(device)",
+        "y = data.y[rows[:count]]\n            y = y.to(device)",
+        "y = len(data.y[rows[:count]])",
+        "y = model.y[rows[:count]]",
+        "y = data.rows",
+    ],
+)
+def test_rows_that_are_moved_of_others_or_none(placed, given: str) -> None:
+    assert placed(COLUMNS.format(given=given)).births == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "y = data.y[rows[:count]]",
+        "y = data.y[rows[:count], 0]",
+        "if several:\n                y = data.y[rows[:count], :]\n            else:\n                y = data.y[rows].to(device)",
+    ],
+)
+def test_rows_of_parts_of_one_thing_one_of_which_is_moved(placed, given: str) -> None:
+    (birth,) = placed(COLUMNS.format(given=given)).births
+    assert birth.startswith("data.y[rows[:count]")

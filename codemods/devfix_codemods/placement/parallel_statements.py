@@ -2,12 +2,13 @@
 makes tensors of."""
 
 import ast
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.together import supports
@@ -41,17 +42,24 @@ class ParallelStatements:
 
     def _of_function(self, function: Function) -> None:
         values = {node.syntax: node for node in function.nodes if isinstance(node.syntax, ast.expr)}
-        for block in _blocks(function.syntax):
-            row = [(at, _Shape(one.value)) for at, one in enumerate(block) if isinstance(one, ast.Assign)]
-            for at, shape in row:
-                near = [one for other, one in row if 0 < abs(other - at) <= NEAR and one.of_arrays == shape.of_arrays]
-                for place, part in enumerate(shape.parts if near else ()):
+        row = [
+            _Assigned(at, blocks, _Shape(one.value))
+            for at, (one, blocks) in enumerate(_statements(function.syntax))
+            if isinstance(one, ast.Assign)
+        ]
+        for place, (_, _, shape) in enumerate(row):
+            near = list(_near(row, place))
+            for form, own in shape.forms.items():
+                alike = [(one, one.forms[form].parts) for one in near if one.forms[form].text == own.text]
+                for index, part in enumerate(own.parts if alike else ()):
                     node = values.get(part)
                     if node is not None and isinstance(part, _VALUES) and self._may_stay(node):
-                        self._beside(node, shape, {values.get(one.parts[place]): one for one in near})
+                        self._beside(node, shape, form, {values.get(parts[index]): one for one, parts in alike})
 
-    def _beside(self, node: Node, shape: "_Shape", near: dict[Node | None, "_Shape"]) -> None:
+    def _beside(self, node: Node, shape: "_Shape", form: "_Form", near: dict[Node | None, "_Shape"]) -> None:
         moved = {one: each for one, each in near.items() if one is not None and self._is_twin(node, one)}
+        if form is _Form.COLUMNS:
+            moved = {one: each for one, each in moved.items() if _are_columns(node, one)}
         twins = [one for one, each in moved.items() if each.exact == shape.exact]
         if moved:
             if not self._is_of_array(node):
@@ -76,7 +84,7 @@ class ParallelStatements:
 
     def _are_alike(self, node: Node, twin: Node) -> bool:
         """Whether two values come from outside, are made of arrays, or are computed of what came together."""
-        if node.op is Op.ATTR and not _are_of_one(node, _computed_of(twin)):
+        if node.op is Op.ATTR and not self._are_of_one(node, _computed_of(twin)):
             return False
         if self._comes_from_outside(node) or self._is_of_array(node):
             return True
@@ -87,6 +95,12 @@ class ParallelStatements:
         if one is other or self._births.moves_of(one) or not self._comes_from_outside(one):
             return False
         return one.op is other.op and (one.op is Op.PARAM or (one.op in _PARTS and one.args[0] is other.args[0]))
+
+    def _are_of_one(self, node: Node, twin: Node) -> bool:
+        """`batch.x`, `batch.y`: attributes of one thing that is given, and of no class that the file has."""
+        base, kinds = node.args[0], self._births.kinds
+        is_given = base.op in _GIVEN and kinds.class_of(base) is None
+        return is_given and not kinds.is_module(base) and twin.op is Op.ATTR and twin.args[0] is base
 
     def _is_of_array(self, node: Node) -> bool:
         """`torch.from_numpy(x).float()`"""
@@ -103,10 +117,19 @@ def _computed_of(node: Node) -> Node:
     return node
 
 
-def _are_of_one(node: Node, twin: Node) -> bool:
-    """`batch.x`, `batch.y`: attributes of one thing, which a loop gives."""
-    base = node.args[0]
-    return base.op in _GIVEN and twin.op is Op.ATTR and twin.args[0] is base
+def _are_columns(node: Node, twin: Node) -> bool:
+    """`data.x[rows]`, `data["y"][rows[:3]]`: rows of parts of one thing."""
+    one, other = _column_of(node), _column_of(twin)
+    return one is not None and other is not None and one is not other and one.args[0] is other.args[0]
+
+
+def _column_of(node: Node) -> Node | None:
+    """`data.x` of `data.x[rows].float().to(device)`."""
+    node = _computed_of(node)
+    if node.op is not Op.ITEM or isinstance(node.extra, str):
+        return None
+    column = node.args[0]
+    return column if column.op is Op.ATTR or _is_entry(column) else None
 
 
 def _is_entry(node: Node) -> bool:
@@ -114,42 +137,77 @@ def _is_entry(node: Node) -> bool:
     return node.op is Op.ITEM and isinstance(node.extra, str) and isinstance(node.syntax, ast.Subscript)
 
 
-def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The blocks of a function, without those of functions inside."""
-    pending: list[ast.AST] = [tree]
-    for one in pending:  # grows
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(one, field, None)
-            if isinstance(block, list) and block:
-                yield block
-                pending += [each for each in block if not isinstance(each, _SCOPES)]
-        pending += getattr(one, "handlers", [])
+def _near(row: "Sequence[_Assigned]", place: int) -> "Iterator[_Shape]":
+    """What stands near an assignment, and runs wherever that does."""
+    own = row[place]
+    for others in (reversed(row[max(0, place - NEAR) : place]), row[place + 1 : place + 1 + NEAR]):
+        for one in others:
+            if abs(one.at - own.at) <= NEAR and one.blocks == own.blocks[: len(one.blocks)]:
+                yield one.shape
+
+
+def _statements(tree: ast.AST, around: tuple[int, ...] = ()) -> Iterator[tuple[ast.stmt, tuple[int, ...]]]:
+    """The statements of a function in the order of its text, without those of functions inside, each with the blocks
+    that it is in, the outermost first."""
+    blocks = [getattr(tree, field, None) for field in ("body", "orelse", "finalbody")]
+    blocks += [one.body for one in getattr(tree, "handlers", [])]
+    for block in blocks:
+        inner = (*around, id(block))
+        for one in block if isinstance(block, list) else ():
+            yield one, inner
+            if not isinstance(one, _SCOPES):
+                yield from _statements(one, inner)
 
 
 _VALUES = (ast.Call, ast.Subscript, ast.Attribute)
-_GIVEN = frozenset({Op.ITER, Op.ITEM})
+_GIVEN = frozenset({Op.ITER, Op.ITEM, Op.CALL})
 _PARTS = frozenset({Op.ITEM, Op.ATTR})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _DTYPES = frozenset({"float", "long", "double", "half", "int", "bool"})
 _OF_ARRAYS = frozenset({"from_numpy", "tensor", "as_tensor", "Tensor", "FloatTensor", "LongTensor"})
 
 
-class _Shape:
-    """An expression without the names of its values, its texts, and its moves.
+class _Assigned(NamedTuple):
+    """The value of an assignment, which statement of its function that is, and the blocks that it is in."""
 
-    `parts` are the expressions in it, each with its moves; those of two of one shape stand in one order. In `of_arrays`
-    it does not matter what a tensor is made of: `torch.tensor(x)`, `torch.tensor([int(y) for y in z])`.
-    """
+    at: int
+    blocks: tuple[int, ...]
+    shape: "_Shape"
+
+
+class _Form(Enum):
+    """What does not matter in an expression."""
+
+    __hash__ = object.__hash__
+
+    ARRAYS = auto()
+    """What a tensor is made of: `torch.tensor(x)`, `torch.tensor([int(y) for y in z])`."""
+    COLUMNS = auto()
+    """Which rows are taken: `data.x[rows]`, `data.y[rows[:count]]`."""
+
+
+class _Spelled(NamedTuple):
+    """An expression without the names of its values, its texts, and its moves, and the expressions in it, each with its
+    moves: those of two with one text stand in one order."""
+
+    text: str
+    parts: list[ast.expr]
+
+
+class _Shape:
+    """An expression, `exact` and in the looser forms in which it may be like others."""
 
     def __init__(self, value: ast.expr) -> None:
-        self.parts: list[ast.expr] = []
-        self.exact = self._of(value, of_arrays=False)
-        self.parts.clear()
-        self.of_arrays = self._of(value, of_arrays=True)
+        self.exact = _spelled(value, None).text
+        self.forms = {form: _spelled(value, form) for form in (_Form.ARRAYS, _Form.COLUMNS)}
 
-    def _of(self, node: ast.AST, *, of_arrays: bool) -> str:
+
+def _spelled(value: ast.expr, form: _Form | None) -> _Spelled:
+    parts: list[ast.expr] = []
+
+    def text(node: ast.AST) -> str:
         if isinstance(node, ast.expr):
-            self.parts.append(node)
+            parts.append(node)
         while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"to", "cuda"}:
             node = node.func.value
         if isinstance(node, ast.Name):
@@ -157,12 +215,15 @@ class _Shape:
         if isinstance(node, ast.Constant):
             return type(node.value).__name__
         if isinstance(node, ast.Attribute):
-            return f"{self._of(node.value, of_arrays=of_arrays)}._"
+            return f"{text(node.value)}._"
+        if isinstance(node, ast.Subscript) and form is _Form.COLUMNS:
+            return f"{text(node.value)}[]"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             method = "dtype" if node.func.attr in _DTYPES else node.func.attr
-            converts = of_arrays and method in _OF_ARRAYS and isinstance(node.func.value, ast.Name)
+            converts = form is _Form.ARRAYS and method in _OF_ARRAYS and isinstance(node.func.value, ast.Name)
             given = [*node.args, *node.keywords] if not converts else node.keywords
-            base, *parts = (self._of(one, of_arrays=of_arrays) for one in (node.func.value, *given))
-            return f"{base}.{method}({','.join(parts)})"
-        parts = [self._of(one, of_arrays=of_arrays) for one in ast.iter_child_nodes(node)]
-        return f"{type(node).__name__}({','.join(parts)})"
+            base, *arguments = (text(one) for one in (node.func.value, *given))
+            return f"{base}.{method}({','.join(arguments)})"
+        return f"{type(node).__name__}({','.join(text(one) for one in ast.iter_child_nodes(node))})"
+
+    return _Spelled(text(value), parts)
