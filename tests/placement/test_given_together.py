@@ -267,7 +267,7 @@ def test_rows_that_are_moved_of_others_or_none(placed, given: str) -> None:
     [
         "y = data.y[rows[:count]]",
         "y = data.y[rows[:count], 0]",
-        "if several:\n                y = data.y[rows[:count], :]\n            else:\n                y = data.y[rows].to(device)",
+        "if several:\n                y = data.y[rows[:count], :]\n            else:\n                y = model(rows)",
     ],
 )
 def test_rows_of_parts_of_one_thing_one_of_which_is_moved(placed, given: str) -> None:

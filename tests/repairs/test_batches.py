@@ -252,3 +252,35 @@ def test_what_is_read_of_the_value_does(repairs, kept: str) -> None:
     assert "seen, wanted = data.to(device), target.to(device)" not in repairs.added(
         PLOTTED.format(kept=kept), Safety.UNSAFE
     )
+
+
+GIVEN = """
+    from torch.utils.data import DataLoader
+    def first(batch, device):
+        {body}
+    def train(data, device):
+        net = nn.Linear(3, 3).to(device)
+        for batch in DataLoader(data):
+            x = first(batch, device)
+            net(x).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("body", ["return batch[0].to(device)", "x, y = batch\n        return x.to(device)"])
+def test_what_a_function_moves_that_gets_the_batch(repairs, body: str) -> None:
+    assert repairs.findings(GIVEN.format(body=body)) == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "moved"),
+    [
+        ("return batch[0]", "return batch[0].to(device, non_blocking=True)"),
+        ("x = batch[0]\n        return x", "x = batch[0].to(device, non_blocking=True)"),
+        (
+            "x = batch[0] if isinstance(batch, (list, tuple)) else batch\n        return x",
+            "x = (batch[0] if isinstance(batch, (list, tuple)) else batch).to(device, non_blocking=True)",
+        ),
+    ],
+)
+def test_a_batch_that_a_function_takes_apart_is_moved_part_by_part(repairs, body: str, moved: str) -> None:
+    assert repairs.added(GIVEN.format(body=body), Safety.UNSAFE) == [moved]

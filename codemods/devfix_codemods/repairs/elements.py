@@ -70,16 +70,22 @@ def _for_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
 
 
 def _at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """What is taken out of a container, which has no `.to` itself."""
-    part = next((one.node for one in conflict.path if one.edge.turn is Turn.OUT), None)
+    """What is taken out of a container, which has no `.to` itself: `batch[0] if isinstance(batch, list) else batch`."""
+    part = next((one.node for one in conflict.path if one.edge.turn is Turn.OUT or _is_part_or_whole(one.node)), None)
     if part is not None:
         yield from _where_read(analysis, source, conflict, part)
+
+
+def _is_part_or_whole(node: Node) -> bool:
+    """Whether a value is a part of something, or where a test says so the whole."""
+    is_part = any(one.op is Op.ITEM and one.args[0] in node.args for one in node.args)
+    return node.op is Op.PHI and isinstance(node.syntax, ast.IfExp) and is_part
 
 
 def _where_read(analysis: Analysis, source: Source, conflict: Conflict, part: Node) -> Iterator[Cut]:
     """`batch["x"]`, where it gets a name, or in the operation that gets it: it may be read several times."""
     point = before(part)
-    if point is None or not isinstance(part.syntax, ast.Subscript | ast.Attribute):
+    if point is None or not isinstance(part.syntax, ast.Subscript | ast.Attribute | ast.IfExp):
         return
     syntax = _spelled(part, conflict)
     for suffix in suffixes(analysis, conflict, point) if syntax is not None else ():
@@ -89,9 +95,9 @@ def _where_read(analysis: Analysis, source: Source, conflict: Conflict, part: No
 
 
 def _spelled(part: Node, conflict: Conflict) -> ast.expr | None:
-    """Where a part is written: in the operation that gets it, or where it gets a name."""
+    """Where a part is written: in the operation that gets it, or where it gets a name or is returned."""
     assert isinstance(part.syntax, ast.expr)
-    if isinstance(part.statement, ast.Assign) and part.statement.value is part.syntax:
+    if isinstance(part.statement, ast.Assign | ast.Return) and part.statement.value is part.syntax:
         return part.syntax
     operation = next((one for one in conflict.operations if part in one.args), None)
     if operation is None or not isinstance(operation.syntax, ast.AST):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.places import Place, Where
 from devfix_codemods.placement.search import Conflict
@@ -95,7 +96,7 @@ def assigned(statement: ast.stmt | None) -> str | None:
 
 def is_container(analysis: Analysis, node: Node) -> bool:
     """Whether something of this name is read by keys, or unpacked, anywhere in the file: it has no `.to`."""
-    if analysis.kinds.is_container(node):
+    if analysis.kinds.is_container(node) or _is_unpacked_where_given(analysis, node):
         return True
     users = analysis.module.users
     same = {node, *(analysis.called[node.syntax.id] if isinstance(node.syntax, ast.Name) else ())}
@@ -111,6 +112,22 @@ def is_container(analysis: Analysis, node: Node) -> bool:
             if not same.isdisjoint(stars):
                 return True
     return False
+
+
+def _is_unpacked_where_given(analysis: Analysis, node: Node) -> bool:
+    """Whether a batch is given to a function of this file that takes its first, second, … part."""
+    if node.op is not Op.ITER:
+        return False
+    calls = analysis.constraints.calls
+    given = {
+        parameter
+        for call in analysis.module.users.get(node, ())
+        if call in calls
+        for argument, parameter in bound(call, calls[call])
+        if argument is node
+    }
+    taken = (one for parameter in given for one in analysis.module.users.get(parameter, ()))
+    return any(one.op is Op.ITEM and isinstance(one.extra, int) for one in taken)
 
 
 def _measures_first(node: Node) -> bool:
