@@ -13,7 +13,29 @@ _KEEPING_LISTS = (
 )
 """Metrics that keep what they are given in lists, wherever it is: they need no move."""
 
+_TOGETHER = {
+    "einops.": "einsum",
+    "opt_einsum.": "contract",
+    "torch_scatter.": (
+        "scatter scatter_add scatter_sum scatter_mean scatter_mul scatter_max scatter_min scatter_std scatter_softmax "
+        "scatter_log_softmax scatter_logsumexp segment_coo segment_csr gather_coo gather_csr"
+    ),
+    "torch_sparse.": "spmm spspmm coalesce transpose",
+    "torch_cluster.": "fps grid_cluster knn knn_graph nearest radius radius_graph",
+    "torch_geometric.utils.": (
+        "add_self_loops coalesce degree remove_self_loops scatter softmax to_dense_adj to_dense_batch to_undirected"
+    ),
+    "xformers.ops.": "memory_efficient_attention",
+    "flash_attn.": "flash_attn_func flash_attn_kvpacked_func flash_attn_qkvpacked_func flash_attn_varlen_func",
+}
+"""Functions of all of whose tensors one kernel computes, by their packages: https://einops.rocks/api/einsum,
+https://pytorch-scatter.readthedocs.io, https://pytorch-geometric.readthedocs.io/en/latest/modules/utils.html,
+https://facebookresearch.github.io/xformers/components/ops.html, https://github.com/Dao-AILab/flash-attention."""
+
 FUNCTIONS: dict[str, Effect] = {
+    **{home + one: Effect.MEET for home, named in _TOGETHER.items() for one in named.split()},
+    **{f"einops.{one}": Effect.PASS for one in ("rearrange", "reduce", "repeat")},  # of arrays as well
+    "einops.parse_shape": Effect.READ,
     "tqdm.tqdm": Effect.PASS,
     "tqdm.auto.tqdm": Effect.PASS,
     "tqdm.notebook.tqdm": Effect.PASS,
@@ -74,6 +96,7 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("torchmetrics.Retrieval", Effect.BARE),
     ("torchmetrics.", Effect.MODULE),
     ("torch_geometric.nn.", Effect.MODULE),
+    ("einops.layers.torch.", Effect.BARE),
     ("segmentation_models_pytorch.create_model", Effect.MODULE),
     ("segmentation_models_pytorch.losses.", Effect.BARE),
     ("segmentation_models_pytorch.", Effect.MODULE),
