@@ -1,7 +1,7 @@
 """Processes that die or hang cost only the job that they were at."""
 
 import faulthandler
-import multiprocessing
+import multiprocessing.util
 import os
 import signal
 import threading
@@ -46,6 +46,23 @@ def test_no_jobs() -> None:
 def test_each_job_gets_its_answer(size: int) -> None:
     jobs = [f"{number} " for number in range(40)]
     assert run(jobs, size) == [job * 2 for job in jobs]
+
+
+def test_an_interrupt_does_not_come_into_the_midst_of_making_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    make, begun, made = multiprocessing.util.Finalize.__init__, list[object](), list[object]()
+
+    def interrupted(self: object, *arguments: object, **options: object) -> None:
+        begun.append(self)
+        os.kill(os.getpid(), signal.SIGINT)
+        make(self, *arguments, **options)  # type: ignore[arg-type]
+        made.append(self)
+
+    monkeypatch.setattr(multiprocessing.util.Finalize, "__init__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(["a", "b"])
+    assert begun
+    assert begun == made
+    assert multiprocessing.active_children() == []
 
 
 def test_large_jobs_and_answers() -> None:

@@ -32,6 +32,7 @@ CLOCK_SECONDS = 600.0
 _ORPHAN_CHECK_SECONDS = 2.0
 _COUNTS_CPU = hasattr(signal, "setitimer")
 """Whether the system ends a process at a limit of processor time. Without that, the clock alone counts."""
+_HOLDS_SIGNALS = hasattr(signal, "pthread_sigmask")
 _JOBS_PER_COLLECTION = 2000
 """A hundred files leave less than a thousand objects in cycles; to find them, all trees have to be looked through."""
 
@@ -134,8 +135,9 @@ class Pool(Generic[Job, Answer]):
             yield from self._taken()
 
     def _dispatch(self, number: int, job: Job) -> None:
-        worker = self._idle.pop() if self._idle else self._new_worker()
-        self._busy.append(worker)
+        with _no_interrupts():
+            worker = self._idle.pop() if self._idle else self._new_worker()
+            self._busy.append(worker)
         worker.give(number, job)
 
     def _sleep(self) -> None:
@@ -168,8 +170,24 @@ def _new_process(target: Callable[..., None], arguments: tuple[Any, ...]) -> Bas
     return multiprocessing.get_context("spawn").Process(target=target, args=arguments, daemon=True)
 
 
+@contextlib.contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Ctrl-C comes behind this: what `multiprocessing` has half made says so with a traceback when it is let go, and a
+    worker that nobody knows would be ended by nobody."""
+    if not _HOLDS_SIGNALS:
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(pipe: Connection, function: Callable[[Any], Any], parent: int, seconds: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides, and ends its workers
+    if _HOLDS_SIGNALS:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was held back while this process was made
     if _COUNTS_CPU:
         signal.signal(signal.SIGPROF, signal.SIG_DFL)  # which ends the process, whatever code it is in
     gc.disable()  # trees hold no cycles; to look for some, over and over, takes an eighth of the time
