@@ -21,7 +21,7 @@ from devfix.batch.report import (
     write_page,
     write_pages,
 )
-from devfix.batch.report.words import duration, web_address
+from devfix.batch.report.words import duration, told, web_address
 from devfix.reporting.terminal import Line
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -174,6 +174,11 @@ class TestHostile:
             assert "secret" not in text, name
         printed = [*status_lines(totals, 0.0, True), *summary_lines(totals, "r")]
         assert "secret" not in str(printed) + str(status_document(totals, 0.0, True))
+
+    @pytest.mark.parametrize("longest", range(16, 40))
+    def test_no_credentials_are_left_of_a_text_that_is_cut(self, longest: int) -> None:
+        cut = told("failed: https://me:secret@git.example/x.git and more", longest)
+        assert not any("secret"[:size] in cut.partition("://")[2] for size in range(1, 7)), cut
 
     def test_texts_without_end_are_cut(self, tmp_path: Path) -> None:
         endless = "x" * 1_000_000

@@ -154,3 +154,13 @@ def test_a_part_that_a_moved_model_gets_before_another_file_runs_it(body: str, l
             {body}
     """
     assert added(HEAD, loops) == lines
+
+
+@pytest.mark.parametrize("given", ["g", "rng=g"])
+def test_a_generator_that_a_function_of_another_file_draws_from(given: str) -> None:
+    main = f"import torch\nfrom noise import noise\ng = torch.Generator('cuda')\nx = noise(3, {given})\n"
+    noise = "import torch\ndef noise(n, rng):\n    return torch.randn(n, generator=rng, device='cpu')\n"
+    project = Project(InMemory({"/p/main.py": main, "/p/noise.py": noise}))
+    outcome = check(Source("/p/main.py", main.encode()), Options(frozenset({"DVF404"})), project=project)
+    assert isinstance(outcome, Checked), outcome
+    assert [(one.code, one.fix) for one in outcome.findings] == [("DVF404", None)]

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from devfix.__main__ import main
 from devfix.replay import auditing_installation
+from devfix.replay.probe.audit import Audit
+from devfix.replay.probe.facts import Facts
 
 TRAINING = """
 import copy, torch
@@ -154,3 +156,59 @@ def test_what_does_not_fit_together(facts: dict[str, Any], told: str | None) -> 
     found = auditing_installation.mismatches(facts)
     assert len(found) == (told is not None)
     assert told is None or told in found[0]
+
+
+ARRAYS = """
+import numpy as np, torch
+from torch.utils.data import DataLoader
+
+rows = [np.ones(4, dtype=np.float32) for _ in range(8)]
+model = torch.nn.Linear(4, 1).to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for batch in DataLoader(rows, batch_size=4, collate_fn=np.stack):
+    model(torch.from_numpy(batch).to("cuda")).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_a_loader_that_gives_arrays_gives_no_tensors(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(ARRAYS)
+    code, document = audited(script, capsys)
+    assert (code, document["steps"], document["batches"]) == (0, 2, [])
+
+
+NESTED = """
+import torch
+from torch.utils.data import DataLoader
+
+rows = [{"inputs": {"x": torch.ones(4)}} for _ in range(8)]
+model = torch.nn.Linear(4, 1).to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for batch in DataLoader(rows, batch_size=4, pin_memory=True):
+    x = batch["inputs"]["x"].to("cuda", torch.float32, True)
+    z = batch["inputs"]["x"].to("cuda", torch.float32, False, True)
+    model(x + z).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_pinned_batches_and_moves_that_do_not_wait(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(NESTED)
+    _, document = audited(script, capsys)
+    assert [site["pinned"] for site in document["batches"]] == [True]
+    waiting = {site["line"]: site["non_blocking"] for site in document["moves"]}
+    assert (waiting[9], waiting[10]) == (True, False)
+
+
+def test_a_module_is_looked_through_once_for_a_line_that_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    looked, describe = [], Facts.describe
+    monkeypatch.setattr(Facts, "describe", lambda facts, value: looked.append(value) or describe(facts, value))
+    code = "def call(audit, module, x):\n    return audit._called(type(module).__call__, module, x)\n"
+    code += "for _ in range(3):\n    call(audit, module, x)\n"
+    module, audit = torch.nn.Linear(2, 2), Audit(torch, tmp_path, lambda record: None)
+    exec(compile(code, str(tmp_path / "train.py"), "exec"), {"audit": audit, "module": module, "x": torch.ones(2)})
+    assert sum(one is module for one in looked) == 1
+    assert [site["at"] for site in audit.record()["inputs"]] == [["cpu"]]

@@ -629,3 +629,38 @@ def test_a_comment_that_puts_it_off(comment: str) -> None:
 )
 def test_a_comment_that_does_not(comment: str) -> None:
     assert [one.fix is not None for one in findings(PUT_OFF.format(comment=comment))] == [True]
+
+
+@pytest.mark.parametrize(
+    ("code", "safety"),
+    [
+        (
+            "def f():\n    with torch.autocast('cuda', torch.bfloat16):\n        with torch.cuda.amp.autocast(): f()\n",
+            Safety.UNSAFE,
+        ),
+        (
+            "@torch.autocast('cuda', dtype=torch.bfloat16)\ndef f():\n    with torch.cuda.amp.autocast(): f()\n",
+            Safety.UNSAFE,
+        ),
+        ("with torch.autocast('cuda', torch.half), torch.cuda.amp.autocast(): run()\n", Safety.UNSAFE),
+        ("with torch.cuda.amp.autocast(), torch.autocast('cuda', dtype=torch.half): run()\n", Safety.SAFE),
+        ("@torch.no_grad()\ndef f():\n    with torch.cuda.amp.autocast(): run()\n", Safety.SAFE),
+    ],
+    ids=["by position", "around the function", "before it in one with", "after it in one with", "another decorator"],
+)
+def test_the_dtype_of_an_autocast_around_it(code: str, safety: Safety) -> None:
+    assert [one.fix.safety for one in findings(f"import torch\n{code}") if one.fix] == [safety]
+
+
+def test_an_attribute_of_a_class_in_a_function_is_no_local_name() -> None:
+    code = """
+        import torch
+        def make():
+            class Trainer:
+                context = torch.cuda.amp.autocast
+                def step(self):
+                    with self.context(True):
+                        run()
+            return Trainer
+    """
+    assert [one.fix for one in findings(code)] == [None]

@@ -757,3 +757,28 @@ def test_attributes_of_batches_that_a_model_gets_are_tensors(rule) -> None:
     program = OF_BATCH.format(inputs="inputs", attribute="inputs", used="inputs")
     assert rule.fixed(program, unsafe=True) == program.replace("inputs.to(", "inputs = inputs.to(")
     assert rule.findings(OF_BATCH.format(inputs="graph", attribute="graph", used="torch.ones(2, 4)")) == ()
+
+
+@pytest.mark.parametrize(
+    ("told", "fixed"),
+    [
+        ("x = torch.zeros(3, requires_grad=False)", True),
+        ("x = torch.zeros(3)\n    x.requires_grad_(False)", True),
+        ("x = torch.zeros(3)\n    x.requires_grad = False", True),
+        ("x = torch.zeros(3, requires_grad=True)", False),
+        ("x = torch.zeros(3)\n    x.requires_grad_()", False),
+        ("x = torch.zeros(3)\n    x.requires_grad_(True)", False),
+        ("x = torch.zeros(3)\n    x.requires_grad = True", False),
+    ],
+)
+def test_only_what_needs_a_gradient_is_a_leaf(rule, told: str, fixed: bool) -> None:
+    program = f"import torch\ndef f(model, device: torch.device):\n    {told}\n    x.to(device)\n    return model(x)\n"
+    assert [one.fix is not None for one in rule.findings(program)] == [fixed]
+
+
+def test_a_move_over_several_lines_keeps_its_layout(rule) -> None:
+    program = (
+        "import torch\ndef f(model, device: torch.device):\n    x = torch.zeros(3)\n    if model:\n"
+        "        x.to(\n            device,  # the card\n        )\n    return model(x)\n"
+    )
+    assert rule.fixed(program) == program.replace("        x.to(", "        x = x.to(")

@@ -1557,3 +1557,15 @@ def test_what_is_a_number_by_its_type_has_no_device(rule, test: str) -> None:
 def test_what_is_a_tensor_by_its_type_says_the_device(rule, test: str) -> None:
     (found,) = rule.findings(TYPED.format(test=test))
     assert "device=scale.device" in rule.fixed(TYPED.format(test=test)), found
+
+
+@pytest.mark.parametrize("given", ["labels, weights", "labels, weights=weights", "labels, weights, 4"])
+def test_weighted_counts_are_no_whole_numbers(rule, given: str) -> None:
+    program = f"""
+        import torch
+        def f(labels: torch.Tensor, weights: torch.Tensor, device: torch.device):
+            labels, weights = labels.to(device), weights.to(device)
+            total = torch.bincount({given}) @ torch.bincount({given})
+            return total + torch.zeros(1, device=device)
+    """
+    assert rule.findings(program) == ()

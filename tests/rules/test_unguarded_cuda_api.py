@@ -408,3 +408,10 @@ def test_what_holds_where_a_function_is_defined(rule, line: str, told: int) -> N
                 return self.total.to(device)
     """
     assert len(rule.findings(program)) == told
+
+
+def test_a_call_over_several_lines_keeps_its_layout(rule):
+    call = "    torch.cuda.synchronize(\n        device,  # the card\n    )\n"
+    program = f"import torch\ndef run(device):\n    a()\n{call}    b()\n"
+    guarded = "    if torch.cuda.is_available():\n" + "".join(f"    {line}\n" for line in call.splitlines())
+    assert rule.fixed(program) == program.replace(call, guarded)

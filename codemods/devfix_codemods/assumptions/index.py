@@ -1,6 +1,7 @@
 """Values of a file by the syntax that computes them, who uses them, and what stands around them."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
@@ -83,6 +84,11 @@ class Index(Users):
 def called(node: Node, *qualified: str) -> bool:
     """Whether a value is the result of a call of something by its qualified name."""
     return node.op is Op.CALL and any(one in qualified for one in names(node.args[0]))
+
+
+def unindented(text: str, statement: ast.stmt) -> str:
+    """A text out of a statement, its later lines without the indentation of the first: edits indent every line anew."""
+    return re.sub(rf"(?<=\n)[ \t]{{0,{statement.col_offset}}}", "", text)
 
 
 def method(node: Node) -> str | None:

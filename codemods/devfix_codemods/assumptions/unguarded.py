@@ -3,10 +3,11 @@
 import ast
 import re
 from collections.abc import Iterator
+from textwrap import indent
 
 from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.availability_tests import is_guarded
-from devfix_codemods.assumptions.index import Index, called, method
+from devfix_codemods.assumptions.index import Index, called, method, unindented
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
 from devfix_codemods.findings import Fix, Safety
@@ -76,7 +77,8 @@ def _guard(index: Index, call: Node) -> str | None:
 
 def _guarded(index: Index, statement: ast.stmt, guard: str) -> Edit:
     span = index.source.span(statement)
-    return ReplaceStatement(span, f"if {guard}:\n    {index.source.segment(span)}")
+    text = unindented(index.source.segment(span), statement)
+    return ReplaceStatement(span, f"if {guard}:\n{indent(text, '    ')}")
 
 
 # What the code around the call needs, and on which devices it is meant to run

@@ -135,8 +135,10 @@ class Mismatches:
 
     def _drawn_on_device(self, draws: list[Draw]) -> Fix | None:
         """Factories draw where the generator lives."""
+        if not all(map(is_bare_factory, draws)):
+            return None
         devices = {one: self._own_device(one) for one in draws}
-        if not all(map(is_bare_factory, draws)) or None in devices.values():
+        if None in devices.values():
             return None
         edits = tuple(
             with_keyword(self._index.source, one.syntax, text or "", "device") for one, text in devices.items()

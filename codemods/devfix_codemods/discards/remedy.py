@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from devfix_codemods.assumptions.answers import Answer
-from devfix_codemods.assumptions.index import Index
+from devfix_codemods.assumptions.index import Index, method, unindented
 from devfix_codemods.catalogue.torch import PARAMETERS
 from devfix_codemods.discards.discarded import Discard, are_beside, behind, is_missed
 from devfix_codemods.discards.tensors import Tensors
@@ -36,9 +36,8 @@ def _told(index: Index, tensors: Tensors, discard: Discard) -> Answer:
     advice, fix = _obstacle(index, discard, called), None
     if advice is None:
         advice = f"assign the result to `{discard.target}`"
-        edit = ReplaceStatement(
-            index.source.span(discard.statement), f"{discard.target} = {index.text(discard.syntax)}"
-        )
+        text = unindented(index.text(discard.syntax), discard.statement)
+        edit = ReplaceStatement(index.source.span(discard.statement), f"{discard.target} = {text}")
         fix = Fix(_safety(index, tensors, discard), f"Assign the {done} tensor to `{discard.target}`", (edit,))
     message = f"`{called}.{how}(…)` returns a {done} copy that is thrown away: `{called}` stays {stays} it is"
     return Answer(discard.syntax, message, fix, advice, trail=tuple(_trail(index, discard, called)))
@@ -103,14 +102,24 @@ def _is_leaf(index: Index, receiver: Node) -> bool:
 
 
 def _leaves(module: Module) -> Iterator[Node]:
-    """What is made a parameter, or told, or asked, whether it needs a gradient."""
+    """What is made a parameter, or told to need a gradient, or asked whether it needs one."""
     for function in module.functions:
-        yield from (one.base for one in function.stores if one.is_attribute and one.key == "requires_grad")
+        for store in function.stores:
+            if store.is_attribute and store.key == "requires_grad" and not _is_false(store.value):
+                yield store.base
         for node in function.nodes:
-            if node.op is Op.ATTR and node.extra in {"requires_grad", "requires_grad_"}:
+            if node.op is Op.ATTR and node.extra == "requires_grad":
                 yield node.args[0]
-            elif node.op is Op.CALL and (keyword(node, "requires_grad") or name(node.args[0]) in PARAMETERS):
-                yield node
+            elif node.op is Op.CALL and method(node) == "requires_grad_" and not any(map(_is_false, node.args[1:])):
+                yield node.args[0].args[0]
+            elif node.op is Op.CALL:
+                asked = keyword(node, "requires_grad")
+                if name(node.args[0]) in PARAMETERS or (asked is not None and not _is_false(asked)):
+                    yield node
+
+
+def _is_false(node: Node) -> bool:
+    return node.op is Op.CONST and node.extra is False
 
 
 def _may_be_parameter(index: Index, discard: Discard) -> bool:

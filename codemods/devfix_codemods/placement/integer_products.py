@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.arguments import argument, is_none, keyword
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.places import HOST
 
@@ -56,6 +56,9 @@ def _is_whole_call(call: Node, depth: int) -> bool:
         return name(given) in _WHOLE
     if qualified == "torch.arange":
         return len(call.args) > 1 and all(is_whole(one, depth) for one in call.args[1:])
+    if qualified == "torch.bincount":
+        weights = argument(call, 1, "weights")
+        return (weights is None or is_none(weights)) and {"*", "**"}.isdisjoint(call.extras)
     if qualified in _GIVING_WHOLE:
         return True
     if qualified:
@@ -89,7 +92,7 @@ def _factors(node: Node) -> tuple[Node, ...]:
 _MULTIPLYING = frozenset({Op.CALL, Op.OPERATION})
 _PRODUCTS = frozenset(f"torch.{one}" for one in ("matmul", "mm", "bmm", "mv"))
 _WHOLE = frozenset(f"torch.{one}" for one in ("int", "int8", "int16", "int32", "int64", "long", "short", "uint8"))
-_GIVING_WHOLE = frozenset(f"torch.{one}" for one in ("randint", "randperm", "bincount", "IntTensor", "LongTensor"))
+_GIVING_WHOLE = frozenset(f"torch.{one}" for one in ("randint", "randperm", "IntTensor", "LongTensor"))
 _SHOWING = frozenset(
     {"view", "reshape", "unsqueeze", "squeeze", "t", "transpose", "permute", "contiguous", "expand", "repeat", "clone"}
 )

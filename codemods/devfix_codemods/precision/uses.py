@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from itertools import takewhile
 
 from devfix_codemods.precision import api
 from devfix_codemods.precision.versions import chosen_by_version
@@ -11,6 +12,8 @@ from devfix_codemods.project.names import Import, Names
 from devfix_codemods.project.units import Unit
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_DTYPE_AND_BEFORE = 2
+"""Each autocast, old and new, takes its dtype as the second argument."""
 
 
 class Shape(Enum):
@@ -40,7 +43,7 @@ class Use:
 
     @property
     def is_tested_class(self) -> bool:
-        """Whether it is the second argument of `isinstance`."""
+        """Whether `isinstance` or `issubclass` tests for it."""
         return self.shape is Shape.TYPE and self.risk is not None
 
 
@@ -94,14 +97,20 @@ class Uses:
     def _is_nested(self, call: ast.Call) -> bool:
         """Whether an autocast with a dtype of its own is open around `call`, in the same function."""
         for outer in self._names.ancestors(call):
-            if isinstance(outer, _Function):
+            if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
+                return any(self._sets_dtype(one, call) for one in outer.decorator_list)
+            if isinstance(outer, ast.Lambda):
                 return False
-            if isinstance(outer, ast.With) and any(self._sets_dtype(one.context_expr, call) for one in outer.items):
-                return True
+            if isinstance(outer, ast.With):
+                opened = takewhile(lambda one: one is not call, (one.context_expr for one in outer.items))
+                if any(self._sets_dtype(one, call) for one in opened):
+                    return True
         return False
 
     def _sets_dtype(self, context: ast.expr, call: ast.Call) -> bool:
-        if context is call or not isinstance(context, ast.Call) or not api.keyword(context, "dtype"):
+        if context is call or not isinstance(context, ast.Call):
+            return False
+        if not api.keyword(context, "dtype") and len(context.args) < _DTYPE_AND_BEFORE:
             return False
         qualified = self._names.qualified(context.func) or ""
         old = api.old(qualified)
@@ -123,8 +132,7 @@ class Uses:
     def _partial(self, use: Use, call: ast.Call) -> Use:
         if call.args != [use.node]:
             return replace(use, shape=Shape.PARTIAL, obstacle="`partial` fixes its positional arguments")
-        certain = api.keyword(call, "enabled" if use.old.symbol == "autocast" else "init_scale")
-        if certain or use.old.symbol == "GradScaler" or self._is_only_called(call):
+        if use.old.symbol == "GradScaler" or api.keyword(call, "enabled") or self._is_only_called(call):
             return replace(use, shape=Shape.PARTIAL)
         return replace(use, shape=Shape.PARTIAL, risk="right unless it is later called with positional arguments")
 
@@ -136,8 +144,8 @@ class Uses:
             node, outer = outer, self._names.parent(outer)
         if not isinstance(outer, ast.Assign) or len(outer.targets) != 1 or not isinstance(outer.targets[0], ast.Name):
             return False
-        function = next((one for one in self._names.ancestors(outer) if isinstance(one, _Function)), None)
-        return function is not None and self._calls_alone(outer.targets[0].id, function)
+        scope = next((one for one in self._names.ancestors(outer) if isinstance(one, _Function | ast.ClassDef)), None)
+        return isinstance(scope, _Function) and self._calls_alone(outer.targets[0].id, scope)
 
     def _calls_alone(self, name: str, function: _Function) -> bool:
         if any(isinstance(one, ast.Global | ast.Nonlocal) and name in one.names for one in ast.walk(function)):

@@ -134,7 +134,7 @@ def _encoded(value: Any) -> bytes:
 
 
 def _safe(value: Any) -> Any:
-    """The same without credentials, without lone surrogates, which JSON has no room for, and not without end."""
+    """The same without credentials and lone surrogates, which JSON has no room for, and with long texts cut."""
     if isinstance(value, str):
         return plain(told(value, LONGEST))
     if isinstance(value, dict):

@@ -14,8 +14,13 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 def told(text: str, longest: int = LONGEST) -> str:
     """The text, or its beginning."""
     # What is cut off may be long: patterns are not let loose on it.
-    cut = text if len(text) <= longest else f"{text[:longest]}…"
-    return shown(cut)
+    return shown(text) if len(text) <= longest else f"{shown(_before_address(text[:longest]))}…"
+
+
+def _before_address(cut: str) -> str:
+    """Without the URL in which a text was cut off: what tells its credentials, an `@`, may have been behind."""
+    head, mark, address = cut.rpartition("://")
+    return cut if not mark or re.search(r"\s", address) else head + mark
 
 
 def spoken(kind: str) -> str:

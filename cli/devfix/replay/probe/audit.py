@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 from . import errors, postmortem, reach
-from .facts import Described, Facts, Record
+from .facts import BATCH_DEPTH, Described, Facts, Record
 
 SECONDS = 5.0
 """For looking at what is in reach after one step."""
@@ -91,7 +91,8 @@ class Audit:
             site = self._site(self._moves, (before, after))
             site.update({"from": before, "to": after})
             self._count(site, tensor.numel() * tensor.element_size())
-            asynchronous = bool(kwargs.get("non_blocking")) or any(each is True for each in args[1:2])
+            flags = (each for each in args[1:] if isinstance(each, bool))  # `non_blocking`, and `copy` after it
+            asynchronous = bool(kwargs.get("non_blocking", next(flags, False)))
             site["non_blocking"] = site.get("non_blocking", True) and asynchronous
             site["pinned"] = site.get("pinned", True) and before == "cpu" and self._pinned(tensor)
         return result
@@ -125,16 +126,16 @@ class Audit:
             described = self._facts().describe([*args, *kwargs.values()])
             places = set() if described is None else described.places()
             name = reach.class_name(module)
-            if places and (name, *sorted(places)) not in self._inputs:
+            site = self._site(self._inputs, (name, *sorted(places))) if places else {}
+            if "code" in site and "module" not in site:
                 whole = self._facts().describe(module)
-                site = self._site(self._inputs, (name, *sorted(places)))
                 site.update({"module": name, "places": sorted(places), "at": sorted(whole.places()) if whole else []})
         return original(module, *args, **kwargs)
 
     def _loaded(self, original: Any, iterator: Any) -> Any:
         batch = original(iterator)
         described = self._facts().describe(batch if not self._is_tensor(batch) else (batch,))
-        if described is not None:
+        if described is not None and described.record["kind"] == "batch":
             tensors = list(_tensors(batch, self._is_tensor))
             site = self._site(self._batches, (tuple(sorted(described.places())),))
             site["items"] = described.record["items"]
@@ -185,7 +186,7 @@ class Audit:
             }
 
     def _updated(self, value: Any, described: Described) -> bool:
-        """Whether the tensors of a module were written to since the step before."""
+        """Whether the tensors of a module were written to since the first step at whose end it was seen."""
         if described.record["kind"] != "module":
             return False
         version = sum(self._version(tensor) for tensor in self._facts().tensors(value))
@@ -207,7 +208,7 @@ class Audit:
             frame = frame.f_back
 
     def _site(self, sites: dict[tuple[Any, ...], Record], key: tuple[Any, ...]) -> Record:
-        """The entry of `sites` for the user's line that runs now, and `key`. Beyond the limit all share the last."""
+        """The entry of `sites` for the user's line that runs now, and `key`. Beyond the limit one that nobody keeps."""
         frame = next(self._user_frames(), None)
         file, line, code = None, None, ""
         if frame is not None:
@@ -244,8 +245,9 @@ def _is_plain(value: Any) -> bool:
     return type(value) in (list, tuple, dict)
 
 
-def _tensors(value: Any, is_tensor: Callable[[Any], bool]) -> Iterator[Any]:
+def _tensors(value: Any, is_tensor: Callable[[Any], bool], depth: int = BATCH_DEPTH) -> Iterator[Any]:
     if is_tensor(value):
         yield value
-    else:
-        yield from (each for _, each in reach.entries(value, SITES_LIMIT) if is_tensor(each))
+    elif depth:
+        for _, each in reach.entries(value, SITES_LIMIT):
+            yield from _tensors(each, is_tensor, depth - 1)
