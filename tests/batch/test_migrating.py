@@ -350,3 +350,22 @@ def test_suggestions_are_told_where_they_are_asked_for_and_never_applied(tmp_pat
     assert "unsafe, confidence 0&#46;84" in outcome.body
     none = done(tmp_path / "none", {"a.py": text}, rules=Rules(unsafe=True, suggestions=True, min_confidence=0.9))
     assert (none.state, none.findings, none.suggestions) == (State.CLEAN, 0, ())
+
+
+def test_a_check_that_needs_what_an_earlier_one_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("devfix.batch.migration.verification.find_confinement", lambda *_: "none")
+    monkeypatch.setattr(
+        "devfix.batch.migration.verification.run_replays",
+        lambda changes, options: [
+            ReplayResult(one.path, "", options.on, inconclusive("not run"), holds=one.after) for one in changes
+        ],
+    )
+    outcome = done(
+        tmp_path,
+        {"a.py": BUGGY},
+        {"execute": True, "trust_code": True},
+        checks=("touch built", "test -e built && ! grep -q map_location a.py"),
+    )
+    assert outcome.state is State.REFUTED
+    assert [(fix.code, fix.dropped is None) for fix in outcome.fixes] == [("DVF302", True), ("DVF401", False)]
+    assert outcome.notes == ()

@@ -124,3 +124,29 @@ def test_the_table_is_derived_once_for_each_list(tmp_path: Path) -> None:
     other = table_file(release(tmp_path / "b", OPERATORS + "\n"), "2.13.0+cpu")
     assert other != file
     assert not list(file.parent.glob("*.tmp"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- func: 1",
+        "- func: f(Tensor a) -> Tensor\n  dispatch:\n",
+        "- func: f(Tensor a) -> Tensor\n  dispatch: CUDA\n",
+    ],
+)
+def test_what_is_no_list_of_operators_is_told(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DeviceChecksError, match=r"native_functions\.yaml"):
+        table_file(release(tmp_path, text), "2.13.0")
+
+
+def test_what_is_no_text_is_told(tmp_path: Path) -> None:
+    torch = release(tmp_path, "")
+    next(tmp_path.rglob("*.yaml")).write_bytes(b"- func: f\xe9(Tensor a) -> Tensor\n")
+    with pytest.raises(DeviceChecksError, match=r"native_functions\.yaml"):
+        table_file(torch, "2.13.0")
+
+
+def test_a_cache_that_cannot_be_asked_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ("x" * 300)))
+    with pytest.raises(DeviceChecksError, match="cannot be read"):
+        table_file(release(tmp_path, OPERATORS), "2.13.0")

@@ -213,3 +213,53 @@ def test_a_torch_of_its_own_with_it(folder: str, own: str) -> None:
 def test_a_torch_below_is_of_others() -> None:
     (finding,) = findings({"/p/third_party/torch/amp/__init__.py": "", "/p/lib/loop.py": SCALER})
     assert finding.fix is not None
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        "assert torch.__version__ < '2.3'\n",
+        "assert '2.3' > torch.__version__\n",
+        "if torch.__version__ >= '2.3':\n    raise ImportError('new')\n",
+        "assert torch.__version__ >= '1.9' and torch.__version__ < '2.3'\n",
+        "if torch.__version__ < '1.9' or torch.__version__ >= '2.3':\n    raise ImportError('other')\n",
+    ],
+)
+def test_a_program_that_ends_on_a_newer_torch_keeps_the_names(gate: str) -> None:
+    (finding,) = in_package(f"import torch\n{gate}")
+    assert finding.fix is None
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        "assert torch.__version__ >= '2.3'\n",
+        "assert '2.3' <= torch.__version__\n",
+        "if '2.3' > torch.__version__:\n    raise ImportError('old')\n",
+        "assert not torch.__version__ < '2.3'\n",
+    ],
+)
+def test_a_program_that_ends_on_an_older_torch_gets_the_new_ones(gate: str) -> None:
+    (finding,) = in_package(f"import torch\n{gate}")
+    assert finding.fix is not None
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        "if int(torch.__version__.split('.')[0]) == 2:\n    new()\n",
+        "TORCH_MAJOR = int(torch.__version__.split('.')[0])\nif TORCH_MAJOR != 1:\n    new()\n",
+        "try:\n    from torch.func import vmap\nexcept ModuleNotFoundError:\n    from functorch import vmap\n",
+        "try:\n    from torch.func import vmap\nexcept Exception:\n    from functorch import vmap\n",
+        "def f():\n    try:\n        from torch.func import vmap\n    except ImportError:\n        return\n    use(vmap)\n",
+    ],
+)
+def test_what_goes_on_with_an_older_torch_keeps_the_names(gate: str) -> None:
+    (finding,) = in_package(f"import torch\n{gate}")
+    assert finding.fix is None
+    assert "`compat.py`" in finding.advice
+
+
+def test_a_handler_that_returns_goes_on_without_the_name() -> None:
+    code = "import torch\ndef f():\n    try:\n        return torch.cuda.amp.autocast()\n    except AttributeError:\n"
+    assert findings({"/p/train.py": f"{code}        return nullcontext()\n"}, "/p/train.py") == []

@@ -33,7 +33,7 @@ def table_file(folder: Path, version: str) -> Path:
     It holds the JSON object that `derive` returns.
 
     Raises:
-        DeviceChecksError: torch is too old or has no readable `native_functions.yaml`, or nothing can be written.
+        DeviceChecksError: torch is too old or has no readable `native_functions.yaml`, or the cache cannot be used.
     """
     source = folder.parent / "torchgen" / _YAML
     try:
@@ -45,8 +45,16 @@ def table_file(folder: Path, version: str) -> Path:
     digest = hashlib.sha256(text).hexdigest()[:16]
     name = f"device-checks-{re.sub(r'[^0-9A-Za-z.]', '-', version)}-{_FORMAT}-{digest}.json"
     file = Path(platformdirs.user_cache_dir("devfix")) / name
-    if not file.is_file():
-        _write(file, json.dumps(derive(text.decode("utf-8")), separators=(",", ":")))
+    try:
+        is_made = file.is_file()
+    except OSError as error:
+        raise DeviceChecksError(f"{file} cannot be read: {error.strerror}") from error
+    if not is_made:
+        try:
+            yaml_text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DeviceChecksError(f"native_functions.yaml cannot be read: {error}") from error
+        _write(file, json.dumps(derive(yaml_text), separators=(",", ":")))
     return file
 
 
@@ -94,9 +102,15 @@ def _load(text: str) -> list[dict[str, Any]]:
         functions = yaml.load(text, loader)
     except yaml.YAMLError as error:
         raise DeviceChecksError(f"native_functions.yaml cannot be read: {error}") from error
-    if not isinstance(functions, list) or not all(isinstance(entry, dict) and "func" in entry for entry in functions):
+    if not isinstance(functions, list) or not all(map(_is_operator, functions)):
         raise DeviceChecksError("native_functions.yaml is not a list of operators")
     return functions
+
+
+def _is_operator(entry: Any) -> bool:
+    if not isinstance(entry, dict) or not isinstance(entry.get("func"), str):
+        return False
+    return isinstance(entry.get("dispatch", {}), dict)
 
 
 class _Schema:

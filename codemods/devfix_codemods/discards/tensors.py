@@ -45,7 +45,10 @@ class Tensors:
         return self._left(discard) >= UNSAFE or _is_input(self._index, discard) or self._is_by_name(receiver)
 
     def is_surely_one(self, discard: Discard) -> bool:
-        """Whether something says so, and not only the functions that a parameter is handed on to."""
+        """Whether something says so, and not only the functions that a parameter is handed on to.
+
+        `x.type_as(y)` alone is a tensor's (`is_one`), but not surely.
+        """
         if discard.is_conversion or _is_type_checked(discard) or discard.owner is not None:
             return not discard.is_conversion
         receiver = discard.receiver

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
+from types import UnionType
 
 from devfix_codemods.precision.api import literal
-from devfix_codemods.precision.versions import AMP, CATCHES_MISSING, caught, leaves, tests_version
+from devfix_codemods.precision.versions import AMP, CATCHES_MISSING, caught, raises, tests_version
 from devfix_codemods.project.files import Project
 from devfix_codemods.project.units import Unit
 
@@ -47,7 +48,8 @@ _SINCE: dict[str, Release] = {
 """Names of torch that code for several releases asks for, with the first release that has them."""
 
 _SPEAKS = re.compile(
-    rb"(?i:version|torch_?(?:major|minor|[gl][te]|ge?q?))|(?:has|get)attr\(|ImportError|AttributeError|except:|find_spec\("
+    rb"(?i:version|torch_?(?:major|minor|[gl][te]|ge?q?))|(?:has|get)attr\(|find_spec\("
+    rb"|ImportError|ModuleNotFoundError|AttributeError|except:|except[ (]+(?:Base)?Exception\b"
 )
 _GIVES_RELEASE = re.compile(rb"\w\([\"']\d+\.\d+(?:\.\d+)?[\"'][,)]")
 _ASKED = re.compile(
@@ -133,7 +135,8 @@ def _provision(file: _File) -> _Provision:
     for statement in tree.body:
         if (test := _refusing(statement)) is not None:
             refusals |= set(ast.walk(test))
-            found.refused += [one for one in _asked(file, test) if one > _OLD_NAMES]
+            asked = [one for one in _asked(file, test) if one > _OLD_NAMES]
+            found.refused += [min(asked)] if asked else []
     for node in ast.walk(tree):
         match node:
             case ast.If(test=test) | ast.IfExp(test=test) if test not in refusals:
@@ -148,11 +151,21 @@ def _provision(file: _File) -> _Provision:
 def _refusing(statement: ast.stmt) -> ast.expr | None:
     """The test of a statement that ends the program on an older torch."""
     match statement:
-        case ast.Assert(test=test):
+        case ast.Assert(test=test) if not _compares(test, ast.Lt | ast.LtE, ast.Gt | ast.GtE):
             return test
-        case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]):
+        case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]) if not _compares(
+            test, ast.Gt | ast.GtE, ast.Lt | ast.LtE
+        ):
             return test
     return None
+
+
+def _compares(test: ast.expr, as_left: UnionType, as_right: UnionType) -> bool:
+    """Whether a test compares torch's release, on the left or on the right, by one of the operators for that side."""
+    match test:
+        case ast.Compare(left=left, ops=[operator]):
+            return isinstance(operator, as_left if _ASKED.search(ast.unparse(left)) is not None else as_right)
+    return False
 
 
 def _chosen_for_amp(node: ast.If | ast.IfExp, test: ast.expr) -> Iterator[Release]:
@@ -182,7 +195,10 @@ def _compared(node: ast.Compare) -> Iterator[Release]:
         match node:
             case ast.Compare(ops=[ast.Lt() | ast.GtE()], comparators=[ast.Constant(value=int(major))]):
                 yield from _known(major, 0)
-            case ast.Compare(ops=[ast.Gt() | ast.LtE() | ast.Eq()], comparators=[ast.Constant(value=int(major))]):
+            case ast.Compare(ops=[ast.Gt() | ast.LtE()], comparators=[ast.Constant(value=int(major))]):
+                yield from _known(major + 1, 0)
+            case ast.Compare(ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=int(major))]):
+                yield from _known(major, 0)
                 yield from _known(major + 1, 0)
 
 
@@ -236,7 +252,7 @@ def _imports_torch(tree: ast.Module) -> bool:
 
 def _tried(node: ast.Try) -> Iterator[Release]:
     """The releases that have what is imported, where code goes on without it."""
-    if not any(caught(one) & CATCHES_MISSING and not leaves(one.body) for one in node.handlers):
+    if not any(caught(one) & CATCHES_MISSING and not raises(one.body) for one in node.handlers):
         return
     for one in node.body:
         if isinstance(one, ast.ImportFrom) and not one.level:

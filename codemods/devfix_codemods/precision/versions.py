@@ -106,7 +106,7 @@ def _catches_missing(outer: ast.Try, inner: ast.AST) -> bool:
         return bool(caught(inner) & (expected | {"TypeError"})) or any(map(_tries_amp, outer.body))
     if inner not in outer.body:
         return False
-    return any(caught(one) & expected and not leaves(one.body) for one in outer.handlers)
+    return any(caught(one) & expected and not raises(one.body) for one in outer.handlers)
 
 
 def _tries_amp(statement: ast.stmt) -> bool:
@@ -117,6 +117,11 @@ def _tries_amp(statement: ast.stmt) -> bool:
 def leaves(block: Sequence[ast.stmt]) -> bool:
     """Whether a block certainly ends by leaving the code around it."""
     return bool(block) and isinstance(block[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
+def raises(block: Sequence[ast.stmt]) -> bool:
+    """Whether a handler ends by raising: what returns or goes on with a loop provides for the error."""
+    return bool(block) and isinstance(block[-1], ast.Raise)
 
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -447,3 +447,45 @@ def test_a_value_going_to_and_fro_does_not_remember_all_of_it(simulate: Simulate
         """
     )
     assert 10 < result.values["count"] < 30
+
+
+def refusal(wanted: tuple[str, str], given: tuple[str, str]) -> str:
+    options = (
+        "TensorOptions(dtype={}, device={}, layout=Strided, requires_grad=false (default), "
+        "pinned_memory=false (default), memory_format=(nullopt))"
+    )
+    return f"TypeError: expected {options.format(*wanted)} (got {options.format(*given)})"
+
+
+def test_legacy_constructors_refuse_in_the_words_of_torch(simulate: Simulate) -> None:
+    texts = {
+        "torch.FloatTensor(c)": refusal(("float", "cpu"), ("float", "cuda:0")),
+        "torch.cuda.FloatTensor(h.double())": refusal(("float", "cuda"), ("double", "cpu")),
+        "torch.cuda.FloatTensor(c.double())": refusal(("float", "cuda"), ("double", "cuda:0")),
+        "torch.cuda.HalfTensor(h.half())": refusal(("c10::Half", "cuda"), ("c10::Half", "cpu")),
+        "c.int().new(h)": refusal(("int", "cuda"), ("float", "cpu")),
+        "h.new(h.long())": refusal(("float", "cpu"), ("long int", "cpu")),
+        "str(torch.cuda.FloatTensor)": "<class 'torch.cuda.FloatTensor'>",
+        "str(torch.FloatTensor)": "<class 'torch.FloatTensor'>",
+        "torch.cuda.FloatTensor(c).device": "cuda:0",
+        "c.new(c).device": "cuda:0",
+    }
+    assert_texts(simulate, PRELUDE, texts)
+
+
+def test_the_default_type_is_where_tensors_are_made(simulate: Simulate) -> None:
+    texts = {
+        "c.type(torch.Tensor).device": "cpu",
+        "c.type('torch.Tensor').device": "cpu",
+        "h.int().type(torch.Tensor).dtype": "torch.float32",
+        "h.type(dtype=torch.Tensor).device": "cpu",
+    }
+    assert_texts(simulate, PRELUDE, texts)
+
+
+def test_gradients_of_inputs_that_can_be_read_once(simulate: Simulate) -> None:
+    texts = {
+        "torch.autograd.grad(leaf.sgn().sum(), iter([leaf]))[0].device": "cuda:0",
+        "torch.autograd.grad(leaf.sgn().sum(), leaf)[0].device": "cuda:0",
+    }
+    assert_texts(simulate, PRELUDE + "leaf = torch.ones(2, device='cuda', requires_grad=True)\n", texts)

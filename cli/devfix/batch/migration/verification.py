@@ -251,26 +251,30 @@ class _Checks:
         pairs = zip(self._commands, before, after, strict=True)
         return tuple(_check_run(*pair) for pair in pairs), tuple(self._notes)
 
-    def _broken(self, before: Sequence[CommandResult], after: Sequence[CommandResult]) -> Sequence[str]:
-        """The commands that passed, fail with the fixes, and pass again without them."""
-        results = zip(self._commands, before, after, strict=True)
-        suspects = [command for command, old, new in results if old.passed and not new.passed]
+    def _broken(self, before: Sequence[CommandResult], after: Sequence[CommandResult]) -> Sequence[int]:
+        """The numbers of the commands that passed, fail with the fixes, and pass again without them.
+
+        A command may need what one before it left, so those are run again as well.
+        """
+        results = enumerate(zip(before, after, strict=True))
+        suspects = [number for number, (old, new) in results if old.passed and not new.passed]
         if not suspects:
             return ()
-        again = self._results(suspects, ())
-        steady = [command for command, result in zip(suspects, again, strict=True) if result.passed]
-        self._notes += [f"`{one}` fails at times without the fixes too" for one in suspects if one not in steady]
-        return steady
+        again = self._results(self._commands[: suspects[-1] + 1], ())
+        fail = [self._commands[number] for number in suspects if not again[number].passed]
+        self._notes += [f"`{one}` fails at times without the fixes too" for one in fail]
+        return [number for number in suspects if again[number].passed]
 
-    def _drop(self, broken: Sequence[str]) -> None:
+    def _drop(self, broken: Sequence[int]) -> None:
         """Drop the fixes that break these commands. They are searched for in a bounded number of runs."""
 
         def holds(parts: Sequence[Part]) -> bool:
-            return all(result.passed for result in self._results(broken, parts))
+            results = self._results(self._commands[: broken[-1] + 1], parts)
+            return all(results[number].passed for number in broken)
 
         parts = self._fixes.parts
         _, bad, unknown = sift(parts, holds, BISECT_RUNS) if len(parts) > 1 else ((), parts, ())
-        commands = ", ".join(f"`{one_line(command)}`" for command in broken)
+        commands = ", ".join(f"`{one_line(self._commands[number])}`" for number in broken)
         self._fixes.drop(bad, f"{commands} passes without it and fails with it")
         self._fixes.drop(unknown, _UNKNOWN)
 

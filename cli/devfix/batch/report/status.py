@@ -12,7 +12,7 @@ from devfix.batch.report.words import duration, fixes, number_of, repositories, 
 from devfix.reporting.terminal import Line, one_line
 
 SHOWN = 10
-"""Of the repositories in work and of the errors, this many are named."""
+"""Of the repositories in work and of the kinds of errors, this many are named."""
 
 _STYLES = {State.CHANGED: "good", State.REFUTED: "error", State.FAILED: "error", State.RUNNING: "note"}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -81,6 +82,8 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
 
 def _gradients(original: Any, outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
     """`torch.autograd.grad`: zeros, where nothing depends on an input, are where that is."""
+    if isinstance(inputs, Iterator):  # `model.parameters()`, which torch reads to its end
+        inputs = tuple(inputs)
     found = original(outputs, inputs, *args, **kwargs)
     for gradient, tensor in zip(found, [inputs] if isinstance(inputs, torch.Tensor) else inputs):
         adopt([gradient], claim_of(tensor) if isinstance(tensor, torch.Tensor) else None)

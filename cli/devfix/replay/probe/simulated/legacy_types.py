@@ -27,7 +27,8 @@ class _LegacyType(type):
 
     def __call__(cls, *args: Any, device: Any = None, **kwargs: Any) -> Any:
         kind = cls.simulation.kind if cls.is_cuda else "cpu"
-        return _construct(cls.simulation, kind, cls.host_type, args, device, kwargs, str(cls))
+        name = f"{cls.__module__}.{cls.__name__}"
+        return _construct(cls.simulation, kind, cls.host_type, args, device, kwargs, name, cls.host_type.dtype)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         is_device = isinstance(instance, torch.Tensor) and cls.simulation.is_device(place_of(instance))
@@ -35,9 +36,6 @@ class _LegacyType(type):
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(cls.host_type, name)
-
-    def __str__(cls) -> str:
-        return f"{cls.__module__}.{cls.__name__}"
 
 
 def install(simulation: Simulation, _mode: ClaimMode) -> None:
@@ -70,7 +68,8 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
             return original(tensor, *given, **options)
 
         place = place_of(tensor)
-        return _construct(simulation, place.type, construct, args, place if device is None else device, kwargs, ".new")
+        where = place if device is None else device
+        return _construct(simulation, place.type, construct, args, where, kwargs, ".new", tensor.dtype)
 
     _Tensor.__new__ = staticmethod(looking_like(new_tensor, _new_base, torch.Tensor, "__new__"))
     wrap_method("new", new)
@@ -84,11 +83,14 @@ def _construct(
     device: Any,
     kwargs: dict[str, Any],
     name: str,
+    dtype: torch.dtype | None = None,
 ) -> Any:
     """What the legacy constructor `construct` of the device type `kind` makes.
 
+    A tensor that it is given has to be of `dtype`; `torch.Tensor`, of which there is none, takes any.
+
     Raises:
-        RuntimeError, TypeError: it is asked for another type of device, in the words of torch.
+        RuntimeError, TypeError: it is asked for another type of device or of tensor, in the words of torch.
     """
     if kind == "cpu" and device is None:
         place = simulation.policy.birthplace(HOST)
@@ -97,20 +99,37 @@ def _construct(
         place = simulation.resolve(kind if device is None else device)
     if place.type != kind:
         raise RuntimeError(f"legacy constructor expects device type: {kind} but device type: {place.type} was passed")
-    if args and isinstance(args[0], torch.Tensor) and name != "torch.Tensor" and place_of(args[0]).type != kind:
-        raise TypeError(f"expected {_options(args[0], kind)} (got {_options(args[0], place_of(args[0]).type)})")
+    if args and isinstance(args[0], torch.Tensor) and dtype is not None:
+        given = place_of(args[0])
+        is_other = len(args) == 1 and args[0].dtype != dtype  # the indices of a sparse one are not of its type
+        if given.type != kind or is_other:
+            raise TypeError(f"expected {_options(dtype, kind)} (got {_options(args[0].dtype, str(given))})")
     made = construct(*args, **kwargs)
     if claim_of(made) is None:
         set_claim(made, simulation.claim(place, f"made by {name}"))
     return made
 
 
-def _options(tensor: torch.Tensor, kind: str) -> str:
-    """The options of `tensor` as C++ prints them, on a device of type `kind`."""
-    scalar = {torch.float32: "float", torch.float64: "double", torch.int64: "long int", torch.int32: "int"}
-    dtype = scalar.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
+_IN_CPP = {
+    torch.float32: "float",
+    torch.float64: "double",
+    torch.float16: "c10::Half",
+    torch.bfloat16: "c10::BFloat16",
+    torch.int64: "long int",
+    torch.int32: "int",
+    torch.int16: "short int",
+    torch.int8: "signed char",
+    torch.uint8: "unsigned char",
+    torch.complex64: "c10::complex<float>",
+    torch.complex128: "c10::complex<double>",
+}
+
+
+def _options(dtype: torch.dtype, device: str) -> str:
+    """The options of a tensor as C++ prints them."""
+    scalar = _IN_CPP.get(dtype, str(dtype).removeprefix("torch."))
     return (
-        f"TensorOptions(dtype={dtype}, device={kind}, layout=Strided, requires_grad=false (default), "
+        f"TensorOptions(dtype={scalar}, device={device}, layout=Strided, requires_grad=false (default), "
         "pinned_memory=false (default), memory_format=(nullopt))"
     )
 

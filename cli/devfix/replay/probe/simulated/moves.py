@@ -144,6 +144,8 @@ class Moves:
         if dtype is None:
             return legacy_types.name_of(tensor, self._simulation)
         wanted = legacy_types.parse(dtype, self._simulation)
+        if dtype is torch.Tensor or (isinstance(dtype, str) and dtype == "torch.Tensor"):
+            wanted = torch.get_default_dtype(), self._simulation.default_kind
         if wanted is None:
             return original(tensor, dtype, *args, **kwargs)
         scalar, kind = wanted
