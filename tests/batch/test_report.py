@@ -6,6 +6,8 @@ import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,6 +16,7 @@ from devfix.batch.records import CheckRun, Commit, Error, Outcome, Repository, S
 from devfix.batch.report import (
     Neighbours,
     Totals,
+    repository,
     status_document,
     status_lines,
     summary_lines,
@@ -665,3 +668,33 @@ class _Spans(_Broken):
     def rows(self, *states: State) -> Iterator[Row]:
         for start, end in self._spans:
             yield Row(0, "a", "/x", None, "", (), "", State.CLEAN, started=start, finished=end)
+
+
+def test_each_verdict_is_asked_once_for_its_path() -> None:
+    compared: list[object] = []
+
+    class Counted(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            compared.append(other)
+            return str.__eq__(self, other)
+
+    verdicts = tuple(Verdict(Counted(f"{number}.py"), "confirmed") for number in range(200))
+    outcome = Outcome("x", next(iter(State)), verdicts=verdicts)
+    assert len(list(repository._files(outcome, []))) == 200
+    assert len(compared) < 2000
+
+
+@pytest.mark.parametrize(
+    ("lines", "lead"),
+    [
+        (["x = 1", 'usage = """'], ()),
+        (["x = 1", 'parse("""'], ()),
+        (["the end of a text", '"""', "x = 1"], ('"""',)),
+        (['the end of a text."""', "x = 1"], ('"""',)),
+    ],
+)
+def test_a_hunk_that_ends_where_a_string_begins_is_none_inside_of_one(lines: list[str], lead: tuple[str, ...]) -> None:
+    rows: Any = [SimpleNamespace(before=SimpleNamespace(text=line)) for line in lines]
+    assert repository._lead(rows) == lead

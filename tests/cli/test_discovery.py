@@ -181,3 +181,41 @@ def test_every_pattern_means_what_it_means_to_git(pattern: str, repository: Path
     (repository / ".gitignore").write_text(pattern + "\n")
     expected = git(repository, "ls-files", "-z", "--others", "--exclude-standard", "--", "*.py").split("\0")
     assert labels() == sorted(expected[:-1], key=lambda name: name.split("/"))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "!",
+        "a.py\\",
+        "[z-a].py",
+        "*\n!*/\n!a.py",
+        "sub/**\n!sub/a.py",
+        "*.py\n!sub/",
+        "*\n!sub\n!sub/a.py",
+        "**/",
+        "\ufeffa.py",
+    ],
+)
+def test_patterns_mean_what_they_mean_to_git(lines: str, repository: Path) -> None:
+    make(repository, "a.py", "b.py", "sub/a.py", "sub/b.py", "sub/deep/a.py")
+    (repository / ".gitignore").write_text(lines + "\n", "utf-8")
+    expected = git(repository, "ls-files", "-z", "--others", "--exclude-standard", "--", "*.py").split("\0")
+    assert labels() == sorted(expected[:-1], key=lambda name: name.split("/"))
+
+
+def test_a_gitignore_that_is_a_link_is_not_followed(repository: Path) -> None:
+    make(repository, "a.py")
+    (repository / "patterns").write_text("a.py\n")
+    (repository / ".gitignore").symlink_to("patterns")
+    assert labels() == ["a.py"]
+
+
+def test_excludes_of_the_repository_hold_in_its_worktrees(repository: Path) -> None:
+    make(repository, "a.py", "b.py")
+    git(repository, "add", ".")
+    git(repository, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x")
+    git(repository, "worktree", "add", "-q", "tree")
+    (repository / ".git" / "info").mkdir(exist_ok=True)
+    (repository / ".git" / "info" / "exclude").write_text("a.py\n")
+    assert labels("tree") == ["tree/b.py"]

@@ -177,3 +177,27 @@ def test_conda_environments(line: str) -> None:
 @pytest.mark.parametrize("line", ["pytorch", "pytorch-cuda=11.8", "torchvision=0.15", "pytorch-lightning=2.1", "# x"])
 def test_conda_environments_that_say_nothing(line: str) -> None:
     assert torch_of_environment(f"dependencies:\n  - {line}\n") is None
+
+
+def test_numbers_without_end_say_nothing() -> None:
+    version = "2." + "9" * 5000
+    assert torch_of_requirements(f"torch>={version}\n") is None
+    assert torch_of_pyproject(f'[tool.poetry.dependencies]\ntorch = "^{version}"\n') is None
+    assert torch_of_lock(f'name = "torch"\nversion = "{version}"\n') is None
+    assert torch_of_environment(f"- pytorch={version}\n") is None
+
+
+def test_a_conda_environment_is_read_line_by_line() -> None:
+    assert torch_of_environment("- pytorch\n- pytorch=2.1\n") == (2, 1)
+    assert torch_of_environment("- pip:\n  - torch>=2.1; python_version<'3.12'\n") == (2, 1)
+
+
+def test_requirements_that_include_themselves_are_read_a_few_times() -> None:
+    read: list[str] = []
+
+    def include(name: str) -> str:
+        read.append(name)
+        return "torch>=2.2\n" + "-r a.txt\n" * 4
+
+    assert torch_of_requirements("-r a.txt\n", include) == (2, 2)
+    assert len(read) <= 8

@@ -131,3 +131,20 @@ def test_what_never_comes_back_leaves_a_path(lowered, leaving: str) -> None:
 @pytest.mark.parametrize("call", ["sys.exc_info()", "leave()", "self.exit(1)"])
 def test_other_calls_come_back(lowered, call: str) -> None:
     assert lowered(f"import sys\nif not a:\n    {call}\nprobe(1)").guards == [ALWAYS]
+
+
+FLAGS_OF_MORE = {
+    "a part of the test": "def f(c, d, e):\n    if c and (d or e): x = True\n    else: x = False\n",
+    "the guard of a case": "def f(c, d):\n    match d:\n        case 1 if c: x = True\n        case _: x = False\n",
+}
+
+
+@pytest.mark.parametrize("setting", FLAGS_OF_MORE.values(), ids=FLAGS_OF_MORE.keys())
+def test_a_flag_that_says_more_than_a_test_is_none(lowered, setting: str) -> None:
+    first, second = lowered(setting + "    if c: probe(1)\n    if not x: probe(2)").guards
+    assert not contradictory(first, second)
+
+
+def test_what_follows_a_suppressed_error_is_read(lowered) -> None:
+    program = "import contextlib as l\ndef f(c):\n    with l.suppress(KeyError): return c[1]\n    probe(c)"
+    assert len(lowered(program).probes) == 1

@@ -1,6 +1,8 @@
 """A device that a function is told, or gives a name, and does nothing with: it forgot what it makes."""
 
 import pytest
+from devfix_codemods import testing
+from devfix_codemods.placement import unused_devices
 
 FORGOTTEN = {
     "a tensor of an array": (
@@ -90,3 +92,12 @@ def test_parameters_are_moved_with_their_module(placed, made):
 
 def test_what_a_module_keeps_beside_its_parameters_belongs_on_the_device(placed):
     assert placed(MODULE.format(kept="self.scale = torch.ones(n)")).conflicts[0].confidence > 0.7
+
+
+def test_what_makes_a_value_is_dumped_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    making = unused_devices._making
+    monkeypatch.setattr(unused_devices, "_making", lambda made: asked.append(made) or making(made))
+    lines = (f"    a{i} = torch.zeros({i}, device=device)\n    b{i} = torch.ones({i})\n" for i in range(20))
+    testing.findings("import torch\ndef f(device):\n" + "".join(lines), "DVF104")
+    assert len(asked) <= 2 * 40

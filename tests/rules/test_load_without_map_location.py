@@ -1414,3 +1414,18 @@ def test_a_module_of_lightning_is_loaded_to_where_it_is_run(rule, use: str) -> N
 )
 def test_nor_where_a_trainer_or_the_program_moves_it(rule, place: str, use: str) -> None:
     assert rule.findings(LIGHTNING.format(place=place, use=use)) == ()
+
+
+def test_a_wrapper_that_is_given_nothing(rule) -> None:
+    wrapper = "def load_file(map_location=None):\n    return torch.load('a.pt', map_location=map_location)"
+    program = WRAPPED.format(wrapper=wrapper, use="model.load_state_dict(load_file())")
+    assert 'load_file(map_location="cpu")' in rule.fixed(program).replace("'", '"')
+
+
+def test_a_wrapper_is_one_whoever_calls_it(rule) -> None:
+    chain = "def load_{0}(path, map_location=None):\n    return {1}(path, map_location=map_location)\n"
+    loaders = [*(f"load_{number}" for number in range(1, 6)), "torch.load"]
+    wrapper = "".join(chain.format(number, loader) for number, loader in enumerate(loaders))
+    for name in ("load_2", "load_3", "load_4", "load_5"):
+        program = WRAPPED.format(wrapper=wrapper, use=f"model.load_state_dict({name}(path))")
+        assert len(rule.findings(program)) == 1, name

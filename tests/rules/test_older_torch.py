@@ -251,7 +251,7 @@ def test_a_program_that_ends_on_an_older_torch_gets_the_new_ones(gate: str) -> N
         "TORCH_MAJOR = int(torch.__version__.split('.')[0])\nif TORCH_MAJOR != 1:\n    new()\n",
         "try:\n    from torch.func import vmap\nexcept ModuleNotFoundError:\n    from functorch import vmap\n",
         "try:\n    from torch.func import vmap\nexcept Exception:\n    from functorch import vmap\n",
-        "def f():\n    try:\n        from torch.func import vmap\n    except ImportError:\n        return\n    use(vmap)\n",
+        "def f():\n    try:\n        import torch.func\n    except ImportError:\n        return\n    use(torch)\n",
     ],
 )
 def test_what_goes_on_with_an_older_torch_keeps_the_names(gate: str) -> None:

@@ -6,12 +6,17 @@ turns nearly every path away at once.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 _NAMED_GROUP = re.compile(r"\(\?P<\w+>")
+_FOLDER = re.compile(r"\(\?P<ps_d>/\)(?:\.\*)?")
+"""How pathspec writes the end of a folder's name, with what is below it."""
+_ALL_INSIDE = re.compile(r"/(?:\.\*\$)?$")
+"""How it ends what it makes of `folder/**`."""
 _EXCLUDES_FILE = re.compile(r"^\s*excludesfile\s*=\s*\"?([^\"\n]+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -21,6 +26,8 @@ class PatternFile:
 
     base: str
     lines: tuple[str, ...]
+    for_entries: bool = False
+    """Whether a pattern means only what it names: git asks for each folder on the way. Else all below it as well."""
 
     def verdict(self, path: str, is_folder: bool) -> bool | None:
         """True for ignored, False for taken in again by a negation, None for not mentioned."""
@@ -34,11 +41,10 @@ class PatternFile:
         """Include flag and expression, the last pattern first: the last match decides."""
         if not self.lines:
             return ()
-        import pathspec
-
-        parsed = pathspec.GitIgnoreSpec.from_lines(self.lines).patterns
-        found = ((pattern.include, _expression(pattern)) for pattern in reversed(list(parsed)))
-        return tuple((include, expression) for include, expression in found if include is not None and expression)
+        parsed = [pattern for line in self.lines for pattern in _parsed(line)]
+        found = ((pattern.include, _expression(pattern)) for pattern in reversed(parsed))
+        kept = [(include, expression) for include, expression in found if include is not None and expression]
+        return tuple((include, _of_entry(one) if self.for_entries else one) for include, one in kept)
 
     @cached_property
     def _any(self) -> re.Pattern[str]:
@@ -46,9 +52,25 @@ class PatternFile:
         return re.compile("|".join(f"(?:{part})" for part in parts) if parts else r"(?!)")
 
 
+def _parsed(line: str) -> Sequence[Any]:
+    """The pattern of a line; none where git finds none in it, as in a lone `!`."""
+    import pathspec
+
+    try:
+        return list(pathspec.GitIgnoreSpec.from_lines([line]).patterns)
+    except (ValueError, re.error):
+        return ()
+
+
 def _expression(pattern: object) -> re.Pattern[str] | None:
     expression = getattr(pattern, "regex", None)
     return expression if isinstance(expression, re.Pattern) else None
+
+
+def _of_entry(expression: re.Pattern[str]) -> re.Pattern[str]:
+    """What matches the file or the folder that a pattern names, and nothing that is in it."""
+    text = _FOLDER.sub("/$", _ALL_INSIDE.sub("/.", expression.pattern))
+    return re.compile(text if text.startswith("^") else f".*{text}")
 
 
 @dataclass(frozen=True)
@@ -67,9 +89,10 @@ class Ignores:
     def entering(self, folder: str, has_gitignore: bool, is_repository: bool) -> "Ignores":
         """What holds inside `folder`. Nothing crosses the border of a repository."""
         outer = repository_ignores(folder) if is_repository else self
-        if not has_gitignore:
+        path = os.path.join(folder, ".gitignore")
+        if not has_gitignore or os.path.islink(path):  # git follows no link to patterns either
             return outer
-        own = pattern_file(folder, os.path.join(folder, ".gitignore"))
+        own = pattern_file(folder, path)
         return Ignores((*outer.files, own)) if own.lines else outer
 
 
@@ -110,7 +133,8 @@ def repository_of(folder: str) -> str | None:
 
 def repository_ignores(root: str) -> Ignores:
     """The user's own excludes and the repository's `info/exclude`."""
-    files = [pattern_file(root, path) for path in (global_excludes(), os.path.join(root, ".git", "info", "exclude"))]
+    own = os.path.join(_shared_folder(root), "info", "exclude")
+    files = [pattern_file(root, path) for path in (global_excludes(), own)]
     return Ignores(tuple(file for file in files if file.lines))
 
 
@@ -128,12 +152,21 @@ def global_excludes() -> str:
 def pattern_file(base: str, path: str) -> PatternFile:
     """The patterns of the file at `path`; none where it cannot be read."""
     lines = _text(path).splitlines()
-    return PatternFile(base, tuple(line for line in lines if line.strip() and not line.startswith("#")))
+    return PatternFile(base, tuple(line for line in lines if line.strip() and not line.startswith("#")), True)
 
 
 def patterns(base: str, lines: Iterable[str]) -> PatternFile:
     """Patterns from the settings, in the same syntax."""
     return PatternFile(base, tuple(lines))
+
+
+def _shared_folder(root: str) -> str:
+    """`.git`, or in a worktree, where that is a file, the folder that it shares with the repository."""
+    folder = os.path.join(root, ".git")
+    told = _text(folder).strip()
+    if told.startswith("gitdir:"):
+        folder = os.path.join(root, told.removeprefix("gitdir:").strip())
+    return os.path.join(folder, _text(os.path.join(folder, "commondir")).strip())
 
 
 def _descend(root: str, folder: str) -> Ignores:
@@ -145,7 +178,8 @@ def _descend(root: str, folder: str) -> Ignores:
 
 
 def _text(path: str) -> str:
+    """The text of a regular file: a pipe or a device might never end."""
     try:
-        return Path(path).read_text("utf-8", "replace")
+        return Path(path).read_text("utf-8-sig", "replace") if os.path.isfile(path) else ""
     except OSError:
         return ""

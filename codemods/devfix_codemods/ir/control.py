@@ -7,6 +7,7 @@ from devfix_codemods.ir.expressions import unkeyed
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind
 from devfix_codemods.ir.guards import NEVER, joined, never
 from devfix_codemods.ir.keys import key
+from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.loops import runs, takes_all
 from devfix_codemods.ir.nodes import Environment, Function, Guard, Key, Literal, Node, Op, walk
 from devfix_codemods.ir.simple import MOVING, Simple, receiver
@@ -229,10 +230,15 @@ class ControlFlow(Simple):
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, self.node(Op.ENTER, item.context_expr, (manager,), None))
         fails = any(made.op is Op.CALL and expects_error(made.args[0]) for made in self.managers[depth:])
+        suppresses = any(made.op is Op.CALL and name_of(made.args[0]) == _SUPPRESS for made in self.managers[depth:])
         self.guard = joined(guard, MEANT_TO_FAIL) if fails else guard
+        before = dict(self.environment) if suppresses else {}
         self.block(one.body)
         if fails:
             self.guard, self.live = guard, True
+        elif suppresses and not self.live:  # an error on the way to its end leads on
+            self.environment, self.guard, self.live = before, guard, True
+            self.touched()
         del self.managers[depth:]
 
     def _match(self, one: ast.Match) -> None:
@@ -332,5 +338,6 @@ def _catches(handler: ast.ExceptHandler, errors: Set[str]) -> bool:
     )
 
 
+_SUPPRESS = "contextlib.suppress"
 _OF_MOVES = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
 """What moves raise where there is no card."""

@@ -90,10 +90,11 @@ def _same_test(node: Node) -> Literal | None:
     values = [one.extra if one.op is Op.CONST else None for one in node.args]
     guards = node.extra
     if sorted(map(repr, values)) == ["False", "True"] and isinstance(guards, tuple):
-        positive = guards[values.index(True)] - guards[values.index(False)]
+        unset = guards[values.index(False)]
+        positive = guards[values.index(True)] - unset
         if len(positive) == 1:
             found: Literal = next(iter(positive))
-            return found
+            return found if (found[0], not found[1]) in unset else None
     return None
 
 

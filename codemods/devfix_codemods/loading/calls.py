@@ -36,7 +36,7 @@ class Calls:
         self._index = index
         self._imported = index.analysis.kinds.imported
         self._local = {index.analysis.module: index.analysis.kinds.calls}
-        self._wrappers: dict[Function, tuple[str, tuple[Node, ...]] | None] = {}
+        self._wrappers: dict[tuple[Function, int], tuple[str, tuple[Node, ...]] | None] = {}
 
     def loads(self) -> list[Load]:
         return [one for call in self._index.calls if (one := self._load(call)) is not None]
@@ -53,12 +53,13 @@ class Calls:
         return method(made, "__init__") if isinstance(made, Class) else made
 
     def _load(self, call: Node) -> Load | None:
-        if not isinstance(call.extra, tuple) or len(call.args) < 2 or not all(map(_is_open, call.extra, call.args[1:])):
+        if not isinstance(call.extra, tuple) or not all(map(_is_open, call.extra, call.args[1:])):
             return None
+        has_file = len(call.args) > 1
         if _is_of_torch(call):
-            return Load(call, "map_location", (call,)) if loaded_to(call) is None else None
+            return Load(call, "map_location", (call,)) if has_file and loaded_to(call) is None else None
         if call.args[0].op is Op.ATTR and call.args[0].extra in libraries.LOADING:
-            is_open = "map_location" not in call.extra
+            is_open = has_file and "map_location" not in call.extra
             return Load(call, "map_location", (call,), is_module=True) if is_open else None
         function = self.function(call)
         wraps = self._wraps(function, 0) if function is not None else None
@@ -69,10 +70,9 @@ class Calls:
 
     def _wraps(self, function: Function, depth: int) -> tuple[str, tuple[Node, ...]] | None:
         """The parameter that a function hands on as the place of what it loads, None by default, and those loads."""
-        if function not in self._wrappers:
-            self._wrappers[function] = None
-            self._wrappers[function] = self._handed_on(function, depth)
-        return self._wrappers[function]
+        if (function, depth) not in self._wrappers:  # how deep it is asked for decides how far it is followed
+            self._wrappers[function, depth] = self._handed_on(function, depth)
+        return self._wrappers[function, depth]
 
     def _handed_on(self, function: Function, depth: int) -> tuple[str, tuple[Node, ...]] | None:
         places = [one for word in _WORDS if (one := function.parameters.get(word)) is not None and is_optional(one)]

@@ -167,15 +167,17 @@ class UnusedDevices:
         for function, members in bare.items():
             beside = told.get(function, ())
             joined = self._joined(members) if beside else set()
+            alike: dict[str, list[Node]] = defaultdict(list)
+            for one in beside:
+                alike[_making(one)].append(one)
             for one in members if beside else ():
                 if one in joined or self._uses.ends_on_host(one) or self._is_for_loader(one):
                     continue  # moved alone, it would meet the others on the host, where workers read it
-                self._left_out(one, beside)
+                self._left_out(one, beside, alike.get(_making(one), ()))
 
-    def _left_out(self, made: Node, told: Sequence[Node]) -> None:
-        """A factory, beside those that are told a device: one that makes the same says as much as many others, and more
-        where both are kept by one object."""
-        alike = [one for one in told if _making(one) == _making(made)]
+    def _left_out(self, made: Node, told: Sequence[Node], alike: Sequence[Node]) -> None:
+        """A factory, beside those that are told a device: one `alike` says as much as many others, and more where both
+        are kept by one object."""
         kept = [one for one in alike if _is_kept(one) and _is_kept(made)]
         if alike and not kept:
             self._graph.supports(made, alike[0], "factories-many", alike[0].guard)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
-from types import UnionType
 
 from devfix_codemods.precision.api import literal
 from devfix_codemods.precision.versions import AMP, CATCHES_MISSING, caught, raises, tests_version
@@ -151,16 +150,19 @@ def _provision(file: _File) -> _Provision:
 def _refusing(statement: ast.stmt) -> ast.expr | None:
     """The test of a statement that ends the program on an older torch."""
     match statement:
-        case ast.Assert(test=test) if not _compares(test, ast.Lt | ast.LtE, ast.Gt | ast.GtE):
+        case ast.Assert(test=test) if not _compares(test, _BELOW, _ABOVE):
             return test
-        case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]) if not _compares(
-            test, ast.Gt | ast.GtE, ast.Lt | ast.LtE
-        ):
+        case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]) if not _compares(test, _ABOVE, _BELOW):
             return test
     return None
 
 
-def _compares(test: ast.expr, as_left: UnionType, as_right: UnionType) -> bool:
+_Operators = tuple[type[ast.cmpop], ...]
+_BELOW: _Operators = (ast.Lt, ast.LtE)
+_ABOVE: _Operators = (ast.Gt, ast.GtE)
+
+
+def _compares(test: ast.expr, as_left: _Operators, as_right: _Operators) -> bool:
     """Whether a test compares torch's release, on the left or on the right, by one of the operators for that side."""
     match test:
         case ast.Compare(left=left, ops=[operator]):

@@ -1,13 +1,14 @@
 """The page of one repository: what was fixed in it, what the runs say of that, and the diff of each file."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from devfix.batch.records import CheckRun, Commit, Fix, Outcome
+from devfix.batch.records import CheckRun, Commit, Fix, Outcome, Verdict
 from devfix.batch.report.diffs import FileDiff, files_in
 from devfix.batch.report.run import ALONE, Neighbours, Wanted
 from devfix.batch.report.words import duration, spoken, told, web_address
@@ -157,17 +158,20 @@ def _check(check: CheckRun) -> Check:
 
 def _files(outcome: Outcome, diffs: Sequence[FileDiff]) -> Iterator[FileEntries]:
     """Every file that something is to be said of, in the order in which it comes up."""
-    fixes = list(enumerate(outcome.fixes[:MOST_FIXES], 1))
+    fixes: dict[str, list[tuple[int, Fix]]] = defaultdict(list)
+    for number, fix in enumerate(outcome.fixes[:MOST_FIXES], 1):
+        fixes[fix.path].append((number, fix))
+    verdicts: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in outcome.verdicts:
+        verdicts[verdict.path].append(verdict)
     hunks = {diff.path: diff.hunks for diff in diffs}
-    paths = [fix.path for _, fix in fixes] + [verdict.path for verdict in outcome.verdicts] + list(hunks)
-    for path in dict.fromkeys(paths):
+    for path in dict.fromkeys([*fixes, *verdicts, *hunks]):
         yield FileEntries(
             path=told(path),
-            entries=tuple(_entry(number, fix) for number, fix in fixes if fix.path == path),
+            entries=tuple(_entry(number, fix) for number, fix in fixes.get(path, ())),
             verdicts=tuple(
                 Replayed(spoken(verdict.kind), tuple(_reasons(verdict.reasons, verdict.on, verdict.command)))
-                for verdict in outcome.verdicts
-                if verdict.path == path
+                for verdict in verdicts.get(path, ())
             ),
             parts=tuple(lone(hunk, _lead(hunk)) for hunk in hunks.get(path, ())),
         )
@@ -216,7 +220,8 @@ def _lead(hunk: Hunk) -> Sequence[str]:
     line = lines[number].strip()
     above = lines[number - 1].strip() if number else ""
     closes = line.endswith(first) and (line != first or (above != "" and not above.endswith((":", "(", "="))))
-    return (first,) if closes and (line == first or not line.startswith((first, f"r{first}"))) else ()
+    opens = line.startswith((first, f"r{first}")) or line.removesuffix(first).rstrip().endswith(("=", "(", "["))
+    return (first,) if closes and (line == first or not opens) else ()
 
 
 def _block(text: str) -> Markup:

@@ -17,6 +17,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, parse
 
 Version = tuple[int, int]
+_Lowest = tuple[Version | None, Version | None]
 Include = Callable[[str], str | None]
 """The text of a file that another one includes, by its path relative to that one; None where there is none."""
 
@@ -26,11 +27,13 @@ SERIES: tuple[Version, ...] = (*((1, minor) for minor in range(14)), *((2, minor
 _PATCHES = 8
 _LOWER = frozenset({">=", "==", "===", "~=", ">"})
 _LOCAL = re.compile(r"\+[A-Za-z0-9.]+")
-_MENTION = re.compile(r"""^\s*["']?torch\b(?![\w.-])""", re.IGNORECASE)
+_MENTION = re.compile(r"^\s*torch\b(?![\w.-])", re.IGNORECASE)
 _OPTION = re.compile(r"^\s*(-r|--requirement|-c|--constraint)[\s=]*(\S+)")
 _LOCKED = re.compile(r'(?m)^name *= *"torch"\r?\nversion *= *"([^"]+)"')
-_CONDA = re.compile(r"""(?m)^\s*-\s*["']?(?:[\w./-]+::)?(?:py)?torch(?P<bounds>[\s=<>!~][^"'#\n]*)""")
+_CONDA = re.compile(r"""(?m)^[ \t]*-[ \t]*["']?(?:[\w./-]+::)?(?:py)?torch(?P<bounds>[ \t=<>!~][^"'#;\n]*)""")
 _DEEPEST = 8
+_ENDLESS = re.compile(r"\d{100}")
+"""Python reads no number of thousands of digits."""
 
 
 # Files
@@ -63,8 +66,7 @@ def torch_of_requirements(text: str, include: Include | None = None) -> Version 
 
     A constraint (`-c`) can only raise it.
     """
-    required, constrained = _of_requirements(text, include, "", _DEEPEST)
-    return max(filter(None, (_lowest(required), _lowest(constrained))), default=None)
+    return max(filter(None, _of_requirements(text, include, "", _DEEPEST, {})), default=None)
 
 
 def torch_of_setup_cfg(text: str) -> Version | None:
@@ -123,7 +125,7 @@ def torch_of_environment(text: str) -> Version | None:
 
 def torch_of_line(line: str) -> Version | None:
     """The lowest torch that one requirement admits: `torch>=2.4,<3` gives (2, 4); None where it says nothing."""
-    if _MENTION.match(line) is None:
+    if _MENTION.match(line) is None or _ENDLESS.search(line):
         return None
     text = re.split(r"\s(?:#|--)", line.strip(), maxsplit=1)[0].rstrip("\\ ")
     try:
@@ -137,7 +139,8 @@ def torch_of_line(line: str) -> Version | None:
 
 def torch_of_poetry(bounds: str) -> Version | None:
     """The lowest torch that a constraint in Poetry's own syntax admits: `^2.3`, `~2.3`, `2.3`, `>=1.13 || 2.1.*`."""
-    return _lowest(_lowest_of(_pep440(way)) for way in bounds.split("||"))
+    ways = [] if _ENDLESS.search(bounds) else bounds.split("||")
+    return _lowest(_lowest_of(_pep440(way)) for way in ways)
 
 
 def _pep440(bounds: str) -> str:
@@ -161,6 +164,8 @@ def _of_conda(bounds: str) -> str:
 
 
 def _lowest_of(bounds: str) -> Version | None:
+    if _ENDLESS.search(bounds):
+        return None
     try:
         return _lowest_in(SpecifierSet(_LOCAL.sub("", bounds)))
     except InvalidSpecifier:
@@ -202,9 +207,12 @@ def _lowest(found: Iterable[Version | None]) -> Version | None:
 
 
 def _of_requirements(
-    text: str, include: Include | None, folder: str, depth: int
-) -> tuple[list[Version | None], list[Version | None]]:
-    """What the lines require and what they constrain. `folder` is where the file stands, seen from the first one."""
+    text: str, include: Include | None, folder: str, depth: int, known: dict[tuple[str, int], _Lowest]
+) -> _Lowest:
+    """What the lines require and what they constrain. `folder` is where the file stands, seen from the first one.
+
+    What is `known` of a file, so deep, is not read again.
+    """
     required: list[Version | None] = []
     constrained: list[Version | None] = []
     for line in text.splitlines():
@@ -213,13 +221,15 @@ def _of_requirements(
             required.append(torch_of_line(line))
             continue
         name = posixpath.normpath(posixpath.join(folder, option[2]))
-        inner = include(name) if include is not None and depth and "://" not in option[2] else None
-        if inner is None:
+        if include is None or not depth or "://" in option[2]:
             continue
-        lines, limits = _of_requirements(inner, include, posixpath.dirname(name), depth - 1)
-        constrained += limits
-        (constrained if option[1] in {"-c", "--constraint"} else required).extend(lines)
-    return required, constrained
+        if (name, depth) not in known:
+            inner = include(name) or ""
+            known[name, depth] = _of_requirements(inner, include, posixpath.dirname(name), depth - 1, known)
+        lowest, limit = known[name, depth]
+        constrained.append(limit)
+        (constrained if option[1] in {"-c", "--constraint"} else required).append(lowest)
+    return _lowest(required), _lowest(constrained)
 
 
 def _declared(document: dict[str, Any]) -> Iterator[str]:

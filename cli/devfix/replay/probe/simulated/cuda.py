@@ -193,10 +193,16 @@ def _set_captured(simulation: Simulation) -> None:
     cuda.nvtx._nvtx = _Nvtx()
 
 
+class _Error(int):
+    """A number that a function of the CUDA runtime returns."""
+
+    success = 0
+
+
 class _Runtime:
     """What `torch.cuda.cudart()` returns: the few functions of the CUDA runtime that have a meaning here."""
 
-    cudaError = types.SimpleNamespace(success=0)  # noqa: N815 - the names of `torch._C._cudart`
+    cudaError = _Error  # noqa: N815 - the names of `torch._C._cudart`
     cudaGetErrorString = str  # noqa: N815
     cudaMemGetInfo = staticmethod(memory.free_and_total)  # noqa: N815
 

@@ -56,7 +56,7 @@ class StreamBase(_Stream):  # type: ignore[misc]
         stream_ptr: int = 0,
     ) -> Any:
         index = torch.cuda.current_device() if device_index is None else device_index
-        number = next(_stream_numbers) if stream_id is None else stream_id
+        number = (stream_ptr or next(_stream_numbers)) if stream_id is None else stream_id
         stream = super().__new__(cls, stream_id=number, device_index=index, device_type=device_type)
         least, greatest = _PRIORITIES
         stream.priority, stream._contexts = max(greatest, min(least, priority)), []
@@ -165,10 +165,15 @@ class EventBase(_Event):  # type: ignore[misc]
 
 
 class _AlsoForTorchsOwn(type):
-    """`isinstance` also holds for objects of the class that was there before."""
+    """`isinstance` and `issubclass` also hold for what is of `former`, the class that was there before."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, _Stream if cls.__name__ == "Stream" else _Event)
+        former = cls.__dict__.get("former")
+        return super().__instancecheck__(instance) if former is None else isinstance(instance, former)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        former = cls.__dict__.get("former")
+        return super().__subclasscheck__(subclass) if former is None else issubclass(subclass, former)
 
 
 def _generic_classes(simulation: Simulation) -> tuple[type, type]:
@@ -178,6 +183,8 @@ def _generic_classes(simulation: Simulation) -> tuple[type, type]:
         return simulation.resolve(simulation.kind if device is None else device)
 
     class Stream(StreamBase, metaclass=_AlsoForTorchsOwn):
+        former = _Stream
+
         def __new__(cls, device: Any = None, *, priority: int = 0, **ids: Any) -> Any:
             if "stream_id" in ids:
                 return _Stream(device, **ids) if ids.get("device_type") != _CUDA else super().__new__(cls, **ids)
@@ -187,6 +194,8 @@ def _generic_classes(simulation: Simulation) -> tuple[type, type]:
             return super().__new__(cls, priority=priority, device_index=where.index)
 
     class Event(EventBase, metaclass=_AlsoForTorchsOwn):
+        former = _Event
+
         def __new__(cls, device: Any = None, *, enable_timing: bool = False, **_flags: Any) -> Any:
             where = place(device)
             if not simulation.is_device(where):
