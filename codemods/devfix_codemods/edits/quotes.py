@@ -3,19 +3,26 @@
 import io
 import tokenize
 from collections.abc import Iterator
+from functools import lru_cache
 
 from devfix_codemods.source import Source
 
 
 def quoted(source: Source, text: str) -> str:
     """`text` as a literal in the quotes that most short strings of the file have."""
+    mark = _usual_mark(source.text)
+    return f"{mark}{text}{mark}"
+
+
+@lru_cache(maxsize=4)
+def _usual_mark(text: str) -> str:
+    """The quotes of a file, which each of its fixes asks for."""
     counts = {"'": 0, '"': 0}
-    for token in _strings(source.text):
+    for token in _strings(text):
         body = token.lstrip("rRbBuUfF")
         if body[:3] not in ("'''", '"""'):
             counts[body[0]] += 1
-    mark = "'" if counts["'"] > counts['"'] else '"'
-    return f"{mark}{text}{mark}"
+    return "'" if counts["'"] > counts['"'] else '"'
 
 
 def _strings(text: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from devfix_codemods.precision.api import CURRENT, Old, called, device_argument, literal, old, written
 from devfix_codemods.project.names import Names
@@ -94,6 +95,7 @@ def _options(call: ast.Call | None, api: Old) -> list[str] | None:
     return sorted(ast.unparse(one) for one in given if one is not device or literal(device) != api.device)
 
 
+@lru_cache(maxsize=1 << 10)  # each use of an old name asks what stands before it
 def tests_version(test: ast.expr) -> bool:
     """Whether a condition asks for a release of a library, or for a name of torch."""
     return _VERSION_TEST.search(ast.unparse(test)) is not None
