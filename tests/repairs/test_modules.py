@@ -180,3 +180,34 @@ MOVED_BEHIND = """
 )
 def test_a_move_behind_an_assertion_is_never_missed(repairs, test: str, is_missed: bool) -> None:
     assert bool(repairs.findings(MOVED_BEHIND.format(test=test))) is is_missed
+
+
+BUILT = """
+    from models import Net
+    from training import train
+    def build(sizes{told}):
+        model = Net(sizes, 3)
+        model.kind = "small"
+        {moved}return model
+    def main(sizes):
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = build(sizes{given})
+        train(model, torch.optim.Adam(model.parameters()), device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "given", "moved"),
+    [
+        ("", "", ""),
+        (", device", ", device", "model.to(device)\n        "),
+        (", device", ", device", "place(model, device)\n        "),
+    ],
+)
+def test_what_a_function_gives_away_may_be_moved_there(repairs, told: str, given: str, moved: str) -> None:
+    assert repairs.added(BUILT.format(told=told, given=given, moved=moved), Safety.UNSAFE) == []
+
+
+def test_what_makes_a_module_and_forgets_the_device_that_it_is_told(repairs) -> None:
+    program = BUILT.format(told=", device", given=", device", moved="")
+    assert repairs.added(program, Safety.UNSAFE) == ["model = Net(sizes, 3).to(device)"]

@@ -77,7 +77,15 @@ class Escapes:
             return (
                 "moved-on-condition" if all(self._births.may_miss(one, module) for one in moved) else "moved-elsewhere"
             )
-        return "given-away" if any(self._is_given_away(one) for one in aliases) else None
+        given = any(self._is_given_away(one) for one in aliases) and not self._was_to_be_placed(module)
+        return "given-away" if given else None
+
+    def _was_to_be_placed(self, module: Node) -> bool:
+        """Whether the function that makes a module is told a device, with which it does nothing."""
+        return any(
+            edge.link == "unused-device" and edge.other.op is Op.PARAM and edge.other.function is module.function
+            for edge in self._graph.edges.get(module, ())
+        )
 
     def _aliases(self, start: Node, without: frozenset[Node]) -> Iterator[Node]:
         """All values that may be the module, or a part of it; a function that it enters gives it back to that call."""
