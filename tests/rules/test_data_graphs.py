@@ -79,3 +79,31 @@ def test_graphs_that_a_loop_goes_through(rule, loop: str) -> None:
     findings = rule.findings(program('dataset = TUDataset("d", "MUTAG")', train))
     assert findings
     assert all(one.fix is not None and one.fix.safety is not Safety.SUGGESTION for one in findings)
+
+
+TAKEN_APART = """
+import torch
+import torch.nn.functional as F
+from dgl.data import CoraGraphDataset
+from models import GCN
+
+{early}
+data = CoraGraphDataset()
+g = data[0]
+features, labels = g.ndata["feat"], g.ndata["label"]
+{late}
+model = GCN(3, data.num_classes).to(device)
+for epoch in range(3):
+    F.cross_entropy(model(g, features), labels).backward()
+"""
+DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+
+
+def test_a_graph_is_moved_before_it_is_taken_apart(rule) -> None:
+    fixed = rule.fixed(TAKEN_APART.format(early=DEVICE, late=""), unsafe=True)
+    assert "\ng = data[0].to(device, non_blocking=True)\n" in fixed
+
+
+def test_no_part_of_a_graph_is_moved_to_another_one(rule) -> None:
+    findings = rule.findings(TAKEN_APART.format(early="", late=DEVICE))
+    assert not any("ndata" in str(one.fix) or "features.to(" in str(one.fix) for one in findings)

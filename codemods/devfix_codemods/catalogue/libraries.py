@@ -262,16 +262,17 @@ AROUND_TORCH = frozenset(
 PICTURES = frozenset({"PIL.Image.open", "PIL.Image.fromarray", "cv2.imread", "imageio.imread", "skimage.io.imread"})
 """What gives pictures, of which tensors are made on the host."""
 
-OF_GRAPHS = "torch_geometric."
+OF_GRAPHS = ("torch_geometric.", "dgl.", "ogb.")
 PARTS_OF_GRAPHS = frozenset(
     "edge_index edge_attr edge_weight train_mask val_mask test_mask edge_label edge_label_index".split()
 )
-"""Attributes of the graphs of that package, which are tensors."""
+"""Attributes of the graphs of PyTorch Geometric, which are tensors."""
 
 COUNTS_OF_GRAPHS = "num_"
 """How the names of the attributes of graphs begin, and of sets of them, that are numbers."""
 DATASETS_OF_GRAPHS = (
     "torch_geometric.datasets.",
+    "dgl.data.",
     "ogb.nodeproppred.Pyg",
     "ogb.linkproppred.Pyg",
     "ogb.graphproppred.Pyg",

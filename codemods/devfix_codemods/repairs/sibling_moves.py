@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name as name_of
@@ -73,7 +74,7 @@ def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> It
     if point is None or not _rebinds(move.statement):
         return
     name = called(analysis, node, point)
-    if name is None or _used_between(node, move):
+    if name is None or _used_between(node, move) or _taken_apart_between(analysis, node, move):
         return
     for suffix in suffixes(analysis, conflict, point):
         span = source.span(move.statement)
@@ -101,6 +102,21 @@ def _used_between(node: Node, move: Node) -> bool:
         and (node.index < one.index < move.index or one.statement is move.statement)
         and one.op in {Op.CALL, Op.OPERATION}
         and not (one.op is Op.CALL and (name_of(one.args[0]) or "").startswith("builtins."))  # `print(x)`
+        for one in node.function.nodes
+    )
+
+
+def _taken_apart_between(analysis: Analysis, node: Node, move: Node) -> bool:
+    """Whether a part of a graph gets a name before the sibling is moved: `x = data.x`, which would stay on the host."""
+    if node not in analysis.kinds.data_graphs:
+        return False
+    callees = analysis.constraints.births.callees
+    return any(
+        one.op in {Op.ATTR, Op.ITEM}
+        and one.args[0] is node
+        and one not in callees
+        and node.index < one.index < move.index
+        and analysis.kinds.of(one) is not Kind.NUMBER
         for one in node.function.nodes
     )
 
