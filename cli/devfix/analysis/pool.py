@@ -32,7 +32,6 @@ CLOCK_SECONDS = 600.0
 _ORPHAN_CHECK_SECONDS = 2.0
 _COUNTS_CPU = hasattr(signal, "setitimer")
 """Whether the system ends a process at a limit of processor time. Without that, the clock alone counts."""
-_HOLDS_SIGNALS = hasattr(signal, "pthread_sigmask")
 _JOBS_PER_COLLECTION = 2000
 """A hundred files leave less than a thousand objects in cycles; to find them, all trees have to be looked through."""
 
@@ -174,20 +173,21 @@ def _new_process(target: Callable[..., None], arguments: tuple[Any, ...]) -> Bas
 def _no_interrupts() -> Iterator[None]:
     """Ctrl-C comes behind this: what `multiprocessing` has half made says so with a traceback when it is let go, and a
     worker that nobody knows would be ended by nobody."""
-    if not _HOLDS_SIGNALS:
+    if threading.current_thread() is not threading.main_thread():  # which alone gets it
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    came = list[int]()
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _serve(pipe: Connection, function: Callable[[Any], Any], parent: int, seconds: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides, and ends its workers
-    if _HOLDS_SIGNALS:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was held back while this process was made
     if _COUNTS_CPU:
         signal.signal(signal.SIGPROF, signal.SIG_DFL)  # which ends the process, whatever code it is in
     gc.disable()  # trees hold no cycles; to look for some, over and over, takes an eighth of the time

@@ -204,26 +204,28 @@ class _Shape:
 
 def _spelled(value: ast.expr, form: _Form | None) -> _Spelled:
     parts: list[ast.expr] = []
+    return _Spelled(_text(value, form, parts), parts)
 
-    def text(node: ast.AST) -> str:
-        if isinstance(node, ast.expr):
-            parts.append(node)
-        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"to", "cuda"}:
-            node = node.func.value
-        if isinstance(node, ast.Name):
-            return "_"
-        if isinstance(node, ast.Constant):
-            return type(node.value).__name__
-        if isinstance(node, ast.Attribute):
-            return f"{text(node.value)}._"
-        if isinstance(node, ast.Subscript) and form is _Form.COLUMNS:
-            return f"{text(node.value)}[]"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            method = "dtype" if node.func.attr in _DTYPES else node.func.attr
-            converts = form is _Form.ARRAYS and method in _OF_ARRAYS and isinstance(node.func.value, ast.Name)
-            given = [*node.args, *node.keywords] if not converts else node.keywords
-            base, *arguments = (text(one) for one in (node.func.value, *given))
-            return f"{base}.{method}({','.join(arguments)})"
-        return f"{type(node).__name__}({','.join(text(one) for one in ast.iter_child_nodes(node))})"
 
-    return _Spelled(text(value), parts)
+def _text(node: ast.AST, form: _Form | None, parts: list[ast.expr]) -> str:
+    """An expression in a form; `parts` gets the expressions in it."""
+    if isinstance(node, ast.expr):
+        parts.append(node)
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"to", "cuda"}:
+        node = node.func.value
+    if isinstance(node, ast.Name):
+        return "_"
+    if isinstance(node, ast.Constant):
+        return type(node.value).__name__
+    if isinstance(node, ast.Attribute):
+        return f"{_text(node.value, form, parts)}._"
+    if isinstance(node, ast.Subscript) and form is _Form.COLUMNS:
+        return f"{_text(node.value, form, parts)}[]"
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        method = "dtype" if node.func.attr in _DTYPES else node.func.attr
+        converts = form is _Form.ARRAYS and method in _OF_ARRAYS and isinstance(node.func.value, ast.Name)
+        given = [*node.args, *node.keywords] if not converts else node.keywords
+        base, *arguments = (_text(one, form, parts) for one in (node.func.value, *given))
+        return f"{base}.{method}({','.join(arguments)})"
+    inner = (_text(one, form, parts) for one in ast.iter_child_nodes(node))
+    return f"{type(node).__name__}({','.join(inner)})"
