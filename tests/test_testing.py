@@ -111,3 +111,8 @@ def test_a_suggestion_is_one() -> None:
         rewrites(BEFORE, after, rule, unsafe=True)
     with pytest.raises(AssertionError, match="it changes unasked"):
         rewrites(BEFORE, after, made("torch.right", Safety.UNSAFE), suggestions=True)
+
+
+def test_a_difference_at_the_end_is_told() -> None:
+    with pytest.raises(AssertionError, match="only the ends of lines differ"):
+        rewrites(BEFORE, AFTER.replace("right", "torch.right").rstrip(), made("torch.right"))

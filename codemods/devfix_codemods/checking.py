@@ -90,12 +90,13 @@ def _outliving(source: Source, placed: list[Finding], told: Iterable[Finding]) -
         return placed
     try:
         data, _ = without_conflicts(source, fixed)
-        after = Analysis(Source(source.path, data).tree)
+        alone, after = Analysis(source.tree), Analysis(Source(source.path, data).tree)
     except (EditError, SourceError):
         return placed
-    left = births_in_conflict(after)
+    gone = births_in_conflict(alone) - births_in_conflict(after)  # what other files have a part in is seen in neither
+    alone.forget()
     after.forget()
-    return [one for one in placed if birth_of(one) in left]
+    return [one for one in placed if birth_of(one) not in gone]
 
 
 def _honest(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:

@@ -111,4 +111,5 @@ def _told(finding: Finding) -> str:
 
 
 def _diff(one: str, other: str, name: str, other_name: str) -> str:
-    return "\n".join(unified_diff(one.splitlines(), other.splitlines(), name, other_name, lineterm=""))
+    lines = list(unified_diff(one.splitlines(), other.splitlines(), name, other_name, lineterm=""))
+    return "\n".join(lines) if lines or one == other else "only the ends of lines differ"

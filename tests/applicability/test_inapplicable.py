@@ -120,3 +120,27 @@ SEVERAL = {
 def test_several_values(program: str, at: str, is_one: bool) -> None:
     several = f"moves one value, and `{at}` gives several."
     assert told(program, "__node__.to('cuda')", at) == (None if is_one else several)
+
+
+NET = """
+from torch import nn
+class Net(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        {first}
+        self.register_buffer("mask", torch.zeros(3))
+        self.device = device
+    def reset(self):
+        self.mask = self.mask * 2
+    def forward(self, x):
+        return {then}
+"""
+
+
+def test_a_registered_buffer_is_set() -> None:
+    assert told(NET.format(first="", then="x + HERE"), "torch.ones(3, device=self.mask.device)") is None
+
+
+def test_what_the_constructor_itself_sets_later_is_not() -> None:
+    program = NET.format(first="self.scale = HERE", then="x")
+    assert told(program, "torch.zeros(3, device=self.device)") == MISSING.format("self.device")

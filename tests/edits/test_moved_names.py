@@ -6,6 +6,11 @@ OLD, NEW = "torch.cuda.amp", "torch.amp"
 
 # name: (before, names to move, after)
 CASES = {
+    "into a list with a name twice": (
+        "from torch.amp import x, x, c\nfrom torch.cuda.amp import a, b\n",
+        "a",
+        "from torch.amp import x, x, c, a\nfrom torch.cuda.amp import b\n",
+    ),
     "the only name": ("from torch.cuda.amp import a  # why\n", "a", "from torch.amp import a  # why\n"),
     "the only name, in brackets": (
         "from torch.cuda.amp import (\n  a as b,\n)\n",
@@ -137,3 +142,8 @@ def test_a_name_that_is_not_imported_there_is_refused(sheet, text):
     file = sheet(text)
     with pytest.raises(AnchorMissing):
         file.edited(MoveImportedName(file.statement("…"), "a", "n"))
+
+
+def test_a_relative_import_without_a_space(sheet):
+    file = sheet("from .import a\n")
+    assert file.edited(MoveImportedName(file.statement("from…"), "a", "n")) == "from n import a\n"

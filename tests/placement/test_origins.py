@@ -4,6 +4,7 @@ import pytest
 from devfix_codemods.ir import Op
 
 FOUND = {
+    "an item behind a star": ("probe([*a, f()][1])", ["[*a, f()][1]"]),
     "a choice": ("x = f() if a else g()\nprobe(x)", ["f()", "g()"]),
     "a name of the module, read in a function": ("x = f()\ndef use():\n    probe(x)", ["f()"]),
     "what a function gives": ("def make(n):\n    return f(n)\nprobe(make(3))", ["f(n)"]),
@@ -30,3 +31,10 @@ def test_origins(placed, told, program: str, expected: list[str]) -> None:
     probe = next(one for one in analysis.module.nodes() if one.op is Op.CALL and one.args[0].extra == "probe")
     found = analysis.constraints.births.origins.of(probe.args[1])
     assert sorted(map(told, found)) == sorted(expected)
+
+
+def test_items_of_choices_do_not_multiply(placed, told) -> None:
+    branches = "".join(f"    {'el' if i else ''}if c({i}):\n        x = x[{i}]\n" for i in range(16))
+    analysis = placed(f"x = f()\nwhile c():\n{branches}probe(x)").analysis
+    probe = next(one for one in analysis.module.nodes() if one.op is Op.CALL and one.args[0].extra == "probe")
+    assert "f()" in map(told, analysis.constraints.births.origins.of(probe.args[1]))

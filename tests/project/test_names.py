@@ -16,6 +16,7 @@ def resolved(program: str) -> str | None:
 
 
 RESOLVED = {
+    "imported by global": ("def f():\n    global torch\n    import torch\nuse(torch.cat)", "torch.cat"),
     "import": ("import torch\nuse(torch.nn.Linear)", "torch.nn.Linear"),
     "import as": ("import torch as th\nuse(th.zeros)", "torch.zeros"),
     "submodule as": ("import torch.nn.functional as F\nuse(F.relu)", "torch.nn.functional.relu"),
@@ -53,6 +54,11 @@ def test_resolved(program: str, expected: str) -> None:
 
 
 NOT_RESOLVED = {
+    "rebound by nonlocal": (
+        "def f():\n    import torch\n    def g():\n        nonlocal torch\n        torch = load()\n    use(torch.cat)"
+    ),
+    "an alias by global": "import torch\ndef f(x):\n    global torch\n    torch = x.y\nuse(torch.cat)",
+    "a function by global": "import torch\ndef f():\n    global torch\n    def torch(): pass\nuse(torch.cat)",
     "nothing binds it": "use(torch.cat)",
     "a parameter": "import torch\ndef f(torch):\n    use(torch.cat)",
     "a star parameter": "import torch\ndef f(*torch):\n    use(torch.cat)",
@@ -133,3 +139,13 @@ def test_what_was_seen_on_the_way() -> None:
     assert [one.name for one in names.classes] == ["B"]
     assert len(names.imports) == 2
     assert [ast.unparse(one) for one in names.calls] == ["d(e())", "e()"]
+
+
+def test_aliases_of_aliases_do_not_multiply() -> None:
+    steps = "".join(f"if c:\n    a{i} = a{i - 1}\nelse:\n    a{i} = a{i - 1}\n" for i in range(1, 41))
+    assert candidates(f"import torch\na0 = torch\n{steps}use(a40)") == {"torch"}
+
+
+def test_what_is_read_to_set_an_attribute_is_a_reference() -> None:
+    tree = ast.parse("import torch\ntorch.backends.cudnn.benchmark = True\n")
+    assert [ast.unparse(node) for node, _ in Names(tree).references(tree)] == ["torch.backends.cudnn"]

@@ -463,3 +463,16 @@ def test_a_model_that_another_file_has_moved() -> None:
 @pytest.mark.parametrize("moved", ["", ".to('cpu')", ".to(device).cpu()"])
 def test_a_model_that_another_file_leaves_on_the_host(moved: str) -> None:
     assert found({"train.py": dedent(BUILT), "common.py": BUILDS.format(moved=moved)}) == []
+
+
+def test_a_fix_elsewhere_hides_no_conflict_with_another_file() -> None:
+    main = (
+        "import torch\nfrom helpers import positions\n\n\ndef run(model, x, device):\n    model = model.to(device)\n"
+        "    x = x.to(device)\n    p = positions(3)\n    return torch.relu(x) + p\n\n\ndef other(x, device):\n"
+        "    z = torch.zeros(3)\n    z.to(device)\n    return z\n"
+    )
+    helpers = "import torch\n\n\ndef positions(n):\n    return torch.arange(n)\n"
+    project = Project(InMemory({"/p/main.py": main, "/p/helpers.py": helpers}))
+    outcome = check(Source("/p/main.py", main.encode()), Options(frozenset({"DVF103", "DVF104"})), project)
+    assert isinstance(outcome, Checked)
+    assert {one.code for one in outcome.findings} == {"DVF103", "DVF104"}

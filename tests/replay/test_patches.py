@@ -82,3 +82,8 @@ def test_each_fix_has_its_own_lines() -> None:
     assert patch.coverage({4}, inserted).missed == ()
     assert [place.first for place in patch.coverage({4}, replaced).missed] == [7]
     assert patch.coverage({7}, inserted).is_empty
+
+
+def test_many_equal_lines_are_not_compared_with_one_another() -> None:
+    text = "x = [\n" + "    0,\n" * 20_000 + "]\ny = 1\n"
+    assert Patch(text.encode(), text.replace("y = 1", "y = 2").encode()).watched == (20_003,)

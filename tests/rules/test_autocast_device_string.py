@@ -543,3 +543,19 @@ def test_a_literal_stays_where_torch_may_refuse_another_type(gate: str) -> None:
 def test_it_goes_where_torch_takes_all_types(gate: str) -> None:
     (finding,) = findings(FOR_CUDA.format(before="", after=gate))
     assert finding.fix is not None
+
+
+@pytest.mark.parametrize("given", ['r"cuda:0"', 'rf"cuda:{i}"', 'u"cuda:0"'])
+def test_a_text_with_a_prefix(given: str) -> None:
+    assert 'torch.autocast("cuda")' in fixed(f"import torch\ntorch.autocast({given})\n")
+
+
+@pytest.mark.parametrize("given", ["str(x.device if c else y.device)", "device=x.device if c else y.device"])
+def test_the_type_of_a_choice(given: str) -> None:
+    code = f"""
+        import torch
+        def f(x: torch.Tensor, y: torch.Tensor, c):
+            x, y = torch.relu(x), torch.relu(y)
+            torch.autocast({given})
+    """
+    assert "(x.device if c else y.device).type" in fixed(code, unsafe=True)

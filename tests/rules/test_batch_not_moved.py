@@ -2296,3 +2296,15 @@ def test_what_only_several_devices_scatter(rule) -> None:
         "for x, y in loader:\n    loss = criterion(model(x), y.to(device))\n"
     )
     assert "    x = x.to(device)\n" in rule.unchanged_unless_unsafe(program)
+
+
+def test_the_type_of_a_sibling_in_a_display_is_its_own(rule) -> None:
+    program = """
+        import torch
+        def train(model, loader, criterion, device):
+            model.to(device)
+            for x, y in loader:
+                a, b = x.to(device, torch.float16), y
+                criterion(model(a), b).backward()
+    """
+    assert "a, b = x.to(device, torch.float16), y.to(device)\n" in rule.fixed(program, unsafe=True)

@@ -1421,3 +1421,37 @@ def test_a_device_that_one_branch_binds_is_not_followed_behind_it(rule) -> None:
     )
     assert all("x.to(device)" not in str(one.fix) for one in rule.findings(program))
     assert "x.to(device)" in rule.fixed(program.replace("if restore", "if True"), unsafe=True)
+
+
+def test_a_name_for_a_device_without_a_number(rule) -> None:
+    program = """
+        import torch
+        def f(x):
+            dev = torch.device("cuda")
+            x = torch.relu(x)
+            if x.device == dev:
+                return x
+            return x.device == torch.device("cpu")
+    """
+    assert "if x.device.type == dev.type:" in rule.unchanged_unless_unsafe(program)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "cuda == 'gpu'",
+        "args.cuda == 'gpu'",
+        "x.device != torch.device(args.cuda)",
+        "x.device == x.grad.device == cuda",
+        "cuda in device",
+    ],
+)
+def test_what_is_only_called_cuda_is_no_text(rule, test: str) -> None:
+    program = f"{HEAD}def f(x, args, cuda, device):\n    x = torch.relu(x).to(device)\n    return 'cuda' in x, {test}\n"
+    told = [one.message for one in rule.findings(program)]
+    assert not any(word in message for message in told for word in ("never", "may be", "equals no"))
+
+
+def test_gpu_on_the_left(rule) -> None:
+    program = f"{HEAD}def f(x):\n    if 'gpu' == x.device.type:\n        return x\n"
+    assert 'if "cuda" == x.device.type:' in rule.unchanged_unless_unsafe(program).replace("'", '"')

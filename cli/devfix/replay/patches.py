@@ -90,7 +90,16 @@ class Patch:
 
     @cached_property
     def _opcodes(self) -> list[_Opcode]:
-        return difflib.SequenceMatcher(None, _lines(self.before), _lines(self.after), autojunk=False).get_opcodes()
+        before, after = _lines(self.before), _lines(self.after)
+        shorter = min(len(before), len(after))  # what both begin and end with is not searched: many lines may be equal
+        head = next((at for at in range(shorter) if before[at] != after[at]), shorter)
+        tail = next((at for at in range(shorter - head) if before[-1 - at] != after[-1 - at]), shorter - head)
+        end, after_end = len(before) - tail, len(after) - tail
+        found: list[_Opcode] = [("equal", 0, head, 0, head)] if head else []
+        matcher = difflib.SequenceMatcher(None, before[head:end], after[head:after_end], autojunk=False)
+        for kind, start, stop, target, target_stop in matcher.get_opcodes():
+            found.append((kind, start + head, stop + head, target + head, target_stop + head))
+        return [*found, ("equal", end, len(before), after_end, len(after))] if tail else found
 
     @cached_property
     def _changes(self) -> list[_Opcode]:

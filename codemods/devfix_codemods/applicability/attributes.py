@@ -5,6 +5,7 @@ inherited, or no business of ours.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -42,12 +43,26 @@ def _attributes(tree: ast.AST, context: type[ast.expr_context]) -> Iterator[str]
                 yield name
 
 
+def _registered(tree: ast.AST) -> Iterator[str]:
+    """What `self.register_buffer("name", …)` and its kin set."""
+    for one in walk(tree):
+        match one:
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Name(id="self"),
+                    attr="register_buffer" | "register_parameter" | "register_module" | "add_module",
+                ),
+                args=[ast.Constant(value=str() as name), *_],
+            ):
+                yield name
+
+
 def _read_there(program: Program, edit: Edit) -> set[str]:
     """What the text that an edit replaces reads already."""
     if isinstance(edit, InsertStatement | AddImport):
         return set()
     text = program.source.segment(edit.span)
-    return {part.partition(".")[0].partition("[")[0] for part in text.split("self.")[1:]}
+    return set(re.findall(r"\bself\s*\.\s*(\w+)", text))
 
 
 def _is_unset(program: Program, edit: Edit, name: str) -> bool:
@@ -59,7 +74,8 @@ def _is_unset(program: Program, edit: Edit, name: str) -> bool:
         if isinstance(node, scope.Function) and isinstance(owner, ast.ClassDef) and _holds(node, span):
             known = _known.setdefault(program, {})
             found = known[owner] = known.get(owner) or _Class(program, owner)
-            return found.sets(name) and not found.is_set_at(name, node, span.line)
+            below = isinstance(edit, InsertStatement) and edit.where == "after"
+            return found.sets(name) and not found.is_set_at(name, node, span.end_line + 1 if below else span.line)
     return False
 
 
@@ -99,15 +115,16 @@ class _Class:
     @cached_property
     def _set_first(self) -> set[str]:
         """Those that are set before any other method runs."""
-        return {name for one in self._run_first() for name in _attributes(one, ast.Store)}
+        return {name for one in self._run_first() for name in (*_attributes(one, ast.Store), *_registered(one))}
 
     def is_set_at(self, name: str, method: scope.Function, line: int, depth: int = 0) -> bool:
         """Whether the attribute is there when a method comes to `line`: set first, read anyway, or set by callers."""
         if self._runs_before(name, method):
             return False
-        if name in self._set_first:
-            return True
         uses = [one for one in walk(method) if isinstance(one, ast.Attribute) and dotted(one) == f"self.{name}"]
+        elsewhere = any(name in _attributes(one, ast.Store) for one in self._run_first() if one is not method)
+        if name in self._set_first and (elsewhere or not uses or method.name != "__init__"):
+            return True
         if uses:
             first = min(uses, key=lambda one: (one.lineno, isinstance(one.ctx, ast.Store)))
             return isinstance(first.ctx, ast.Load) or first.lineno < line

@@ -32,7 +32,7 @@ def may_compare(data: bytes) -> bool:
 
 
 _COMPARES = re.compile(
-    rb"[!=]=\s*[fF]?[\"'](?:cuda|cpu|mps|xpu|npu|gpu)|[\"'](?:cuda|cpu|mps|xpu|npu)\S*\s*[!=]=|device\(\s*[fF]?[\"']gpu"
+    rb"[!=]=\s*[fF]?[\"'](?:cuda|cpu|mps|xpu|npu|gpu)|[\"'](?:cuda|cpu|mps|xpu|npu|gpu)\S*\s*[!=]=|device\(\s*[fF]?[\"']gpu"
     rb"|[!=]=\s*(?:\w+\.)?device\(|device\([^)\n]*\)\s*[!=]=|[\"']cuda[\"'] (?:not )?in "
 )
 
@@ -125,7 +125,7 @@ class Comparisons:
         for device, written, other, beside in (*pairs, *((c, d, a, b) for a, b, c, d in pairs)):
             if other.op is Op.CONST and isinstance(other.extra, str):
                 found = self._with_text(syntax, device, written, other.extra, beside)
-            elif called(other, "torch.device") and len(other.args) == 2 and other.args[1].extra in _NUMBERED:
+            elif called(other, "torch.device") and len(other.args) == 2 and _said(other.args[1]) in _NUMBERED:
                 found = self._without_number(syntax, device, written, beside, str(other.args[1].extra))
             else:
                 continue
@@ -163,7 +163,7 @@ class Comparisons:
     ) -> Answer | None:
         """Torch calls no device so: of what is moved to, and of what is "cuda" or "cpu" and nothing else."""
         text = self._text(written)
-        values = {one.extra for one in _choices(device)}
+        values = {_said(one) for one in _choices(device)}
         fix: Fix | None = None
         if device.op is Op.ATTR and device.extra == "type" and device.args[0].extra == "device":
             fix = self._fix("Ask for CUDA", self._replace(beside, '"cuda"'))
@@ -197,7 +197,7 @@ class Comparisons:
         """`a.device == b.device == "cuda"` as `a.device == b.device and a.is_cuda`."""
         *devices, text = node.args
         first = syntax.left
-        if text.extra not in {"cuda", "cuda:0"} or not isinstance(first, ast.Attribute):
+        if _said(text) not in {"cuda", "cuda:0"} or not isinstance(first, ast.Attribute):
             return None
         if not all(one.op is Op.ATTR and one.extra == "device" for one in devices) or not any(
             map(self.is_device, devices)
@@ -212,7 +212,7 @@ class Comparisons:
         """`"cuda" in device`, of what a caller gives and values are moved to."""
         text, device = node.args
         written = syntax.comparators[0]
-        if text.extra != "cuda" or not sounds_like_device(self._text(written)):
+        if _said(text) != "cuda" or not sounds_like_device(self._text(written)):
             return None
         values = values_of(device)
         given = [one for one in values if one.op is Op.PARAM]
@@ -255,8 +255,9 @@ class Comparisons:
         message = f"`{name}` may be `{kind}:0`, which does not equal a device without a number"
         advice = "compare the types of the devices"
         if of_tensor or (self.is_device(device) and _may_number(device)):
-            assert isinstance(beside, ast.Call)
-            literal = self._text(beside.args[0] if beside.args else beside.keywords[0].value)
+            literal = "__node__.type"  # of a name for such a device
+            if isinstance(beside, ast.Call):
+                literal = self._text(beside.args[0] if beside.args else beside.keywords[0].value)
             edits = (self._replace(written, "__node__.type"), self._replace(beside, literal))
             return Answer(syntax, message, Fix(Safety.UNSAFE, "Compare the types", edits), advice)
         if device.op is Op.PARAM and sounds_like_device(name) and isinstance(written, ast.Name):
@@ -307,6 +308,11 @@ class Comparisons:
 
     def _fix(self, title: str, edit: Edit) -> Fix:
         return Fix(Safety.UNSAFE, title, (edit,))
+
+
+def _said(node: Node) -> str | None:
+    """The text that a value is; what is only called so is none."""
+    return node.extra if node.op is Op.CONST and isinstance(node.extra, str) else None
 
 
 def _choices(node: Node) -> list[Node]:

@@ -79,7 +79,12 @@ def _from_module(statement: cst.ImportFrom, module: str) -> cst.ImportFrom:
     gap = statement.whitespace_after_from
     if statement.relative and gap.empty:
         gap = cst.SimpleWhitespace(" ")
-    return statement.with_changes(module=fragments.expression(module), relative=(), whitespace_after_from=gap)
+    behind = statement.whitespace_before_import
+    if behind.empty:
+        behind = cst.SimpleWhitespace(" ")  # `from .import a`
+    return statement.with_changes(
+        module=fragments.expression(module), relative=(), whitespace_after_from=gap, whitespace_before_import=behind
+    )
 
 
 def _with_names(statement: cst.ImportFrom, order: Sequence[int | cst.ImportAlias]) -> cst.ImportFrom:
@@ -94,8 +99,9 @@ def _with_names(statement: cst.ImportFrom, order: Sequence[int | cst.ImportAlias
 
 def _with_names_added(statement: cst.ImportFrom, names: Names) -> cst.ImportFrom:
     present = {_name_code(alias) for alias in _names(statement)}
-    new = [cst.ImportAlias(alias.name, alias.asname) for alias in names if _name_code(alias) not in present]
-    return _with_names(statement, [*range(len(present)), *new])
+    new = {_name_code(alias): cst.ImportAlias(alias.name, alias.asname) for alias in names}
+    added = (alias for code, alias in new.items() if code not in present)
+    return _with_names(statement, [*range(len(_names(statement))), *added])
 
 
 def _name_code(alias: cst.ImportAlias) -> str:

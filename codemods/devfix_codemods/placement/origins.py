@@ -20,9 +20,14 @@ class Origins:
     def __init__(self, given: Mapping[Node, list[Node]], imported: ImportedDefinitions) -> None:
         self._given = given
         self._imported = imported
+        self._inner: dict[tuple[Node, int], list[Node]] = {}
 
     def of(self, node: Node, depth: int = 0) -> list[Node]:
         """The values that `node` may be: calls that are not read, displays, constants, what some caller gives."""
+        if depth == 0:
+            self._inner.clear()
+        elif (node, depth) in self._inner:
+            return self._inner[node, depth]
         found: list[Node] = []
         pending, seen = [node], set[Node]()
         while pending:
@@ -34,6 +39,8 @@ class Origins:
             pending += before
             if not before:
                 found.append(one)
+        if depth:
+            self._inner[node, depth] = found
         return found
 
     def made(self, node: Node) -> list[Node]:
@@ -120,6 +127,9 @@ def _parts(base: Node, node: Node) -> Iterable[Node]:
 def element(display: Node, key: object) -> Iterator[Node]:
     """What stands in a display under a constant index or key."""
     if display.op is Op.SEQUENCE and isinstance(key, int) and -1 < key < len(display.args):
-        yield display.args[key]
+        if all(one.op is not Op.ITER for one in display.args[: key + 1]):  # a star: where the next stand is not known
+            yield display.args[key]
     elif display.op is Op.MAPPING and key in display.extras:
-        yield display.args[display.extras.index(key)]
+        last = len(display.extras) - 1 - display.extras[::-1].index(key)
+        if None not in display.extras[last:]:  # `**other` may have it as well
+            yield display.args[last]

@@ -24,6 +24,11 @@ _DECORATOR = "take the device type from the data: `with torch.autocast(x.device.
 _KEYWORD = "`{name}` has no parameter `{wrong}`; it is called `{right}`"
 
 
+def _closed(written: ast.expr, text: str) -> str:
+    """The text of an expression, with brackets where an attribute of it needs them."""
+    return text if isinstance(written, ast.Name | ast.Attribute | ast.Call | ast.Subscript) else f"({text})"
+
+
 @dataclass(frozen=True, slots=True)
 class _Api:
     """One call: the parameter that takes the type, and what it raises for."""
@@ -135,7 +140,7 @@ class Types:
         """`"cuda:0"` and `f"cuda:{rank}"`."""
         if self._devices.kind(given.node) is not Kind.INDEXED or not one.index_matters:
             return None
-        segment = self._index.text(given.written).lstrip("fF")
+        segment = self._index.text(given.written).lstrip("fFrRuU")
         kind = segment.strip("'\"").partition(":")[0]
         plain = segment[:1] in "'\"" and segment[:3] not in ("'''", '"""')
         code = f"{segment[0]}{kind}{segment[0]}" if plain else quoted(self._index.source, kind)
@@ -149,7 +154,7 @@ class Types:
             return None
         message = _INDEX.format(name=self._name(call), value=f"str({ast.unparse(inner.written)})", may="may")
         if kind is Kind.DEVICE:
-            return _Change(f"{text}.type", one.index_is_safe, message)
+            return _Change(f"{_closed(inner.written, text)}.type", one.index_is_safe, message)
         return self._through_device(text, one.index_is_safe and kind is Kind.INDEXED, message)
 
     def _through_device(self, code: str, safe: bool, message: str = "") -> _Change:
@@ -172,7 +177,9 @@ class Types:
         ):
             change = self._through_device("__node__", False)
         text = self._index.text(wrong.written)
-        spelt = change.code.replace("__node__", text) if change is not None else text
+        spelt = text
+        if change is not None:
+            spelt = change.code.replace("__node__.", f"{_closed(wrong.written, text)}.").replace("__node__", text)
         assert isinstance(call.syntax, ast.Call)
         arguments = tuple(
             Argument(spelt, one.parameter) if isinstance(each, ast.keyword) and each.value is wrong.written else kept

@@ -35,6 +35,7 @@ class Scope:
     relatives: dict[str, str] = field(default_factory=dict)
     others: set[str] = field(default_factory=set)
     outer: set[str] = field(default_factory=set)
+    nonlocals: set[str] = field(default_factory=set)
 
     def binds(self, name: str) -> bool:
         return name in self.imports or name in self.aliases or name in self.others or name in self.relatives
@@ -68,6 +69,7 @@ class Names:
         self.calls: list[ast.Call] = []
         self.loops: list[ast.For | ast.AsyncFor] = []
         self.starred = False
+        self._resolved: dict[tuple[Scope, str], tuple[Candidate, ...]] = {}
         _Binder(self, self.module).visit_module(tree)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
@@ -95,7 +97,7 @@ class Names:
     def candidates(self, node: ast.expr) -> tuple[Candidate, ...]:
         """Everything that `node` may refer to; empty where something unknown may be meant."""
         if isinstance(node, ast.Name):
-            return self._resolve(node.id, self._scopes.get(node), frozenset())
+            return self._resolve(node.id, self._scopes.get(node))
         if isinstance(node, ast.Attribute):
             base = self.candidates(node.value)
             return tuple(Candidate(f"{one.qualified}.{node.attr}", one.statement) for one in base)
@@ -118,7 +120,8 @@ class Names:
         for node in walk(tree):
             if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
                 continue
-            if isinstance(self._parents.get(node), ast.Attribute):
+            around = self._parents.get(node)
+            if isinstance(around, ast.Attribute) and isinstance(around.ctx, ast.Load):
                 continue
             outermost: ast.expr = node
             while True:
@@ -134,25 +137,29 @@ class Names:
         """Whether the file reads a `name` that it never binds: something that is not seen does."""
         return any(node.id == name and not scope.sees(name) for node, scope in self._scopes.items())
 
-    def _resolve(self, name: str, scope: Scope | None, seen: frozenset[str]) -> tuple[Candidate, ...]:
+    def _resolve(self, name: str, scope: Scope | None) -> tuple[Candidate, ...]:
         scope = _owner(name, scope)
         if scope is None and self.starred and name in _BY_STAR:
             return (Candidate(_BY_STAR[name], None),)
         if scope is None or name in scope.others or name in scope.relatives:
             return ()
+        if (scope, name) in self._resolved:
+            return self._resolved[scope, name]
+        self._resolved[scope, name] = ()  # what comes back to itself is nothing
         found = list(scope.imports.get(name, ()))
         for alias in scope.aliases.get(name, ()):
-            target = () if name in seen else self._resolve_alias(alias, scope, seen | {name})
+            target = self._resolve_alias(alias, scope)
             if not target:
                 return ()
             found.extend(Candidate(one.qualified, None) for one in target)
-        return tuple(found)
+        self._resolved[scope, name] = tuple(dict.fromkeys(found))
+        return self._resolved[scope, name]
 
-    def _resolve_alias(self, node: ast.expr, scope: Scope, seen: frozenset[str]) -> tuple[Candidate, ...]:
+    def _resolve_alias(self, node: ast.expr, scope: Scope) -> tuple[Candidate, ...]:
         if isinstance(node, ast.Name):
-            return self._resolve(node.id, scope, seen)
+            return self._resolve(node.id, scope)
         if isinstance(node, ast.Attribute):
-            base = self._resolve_alias(node.value, scope, seen)
+            base = self._resolve_alias(node.value, scope)
             return tuple(Candidate(f"{one.qualified}.{node.attr}", one.statement) for one in base)
         return ()
 
@@ -228,7 +235,18 @@ class _Binder:
         self._names._scopes[node] = self._scope
         if not isinstance(node.ctx, ast.Load) and not self._is_alias(node):
             elsewhere = node.id in self._scope.outer  # declared global: the module's name is bound anew
-            (self._names.module if elsewhere else self._bound_by(node)).others.add(node.id)
+            (self._home(node.id) if elsewhere else self._bound_by(node)).others.add(node.id)
+
+    def _home(self, name: str) -> Scope:
+        """The scope in which code here binds a name: another one where that is declared `global` or `nonlocal`."""
+        scope = self._scope
+        if name not in scope.outer:
+            return scope
+        if name not in scope.nonlocals:
+            return self._names.module
+        around = [one for one in scope.chain() if one is not scope and one.parent is not None]
+        around = [one for one in around if not one.is_class and name not in one.outer]
+        return next((one for one in around if one.binds(name)), around[0] if around else self._names.module)
 
     def _bound_by(self, node: ast.Name) -> Scope:
         """The scope that gets a name: a walrus in a comprehension binds it around that."""
@@ -241,7 +259,7 @@ class _Binder:
     def _is_alias(self, node: ast.Name) -> bool:
         """Record `name = dotted.expression`, the one assignment that names an API anew."""
         parent = self._names._parents[node]
-        if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1):
+        if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1) or node.id in self._scope.outer:
             return False
         if not is_dotted(parent.value) or (isinstance(parent.value, ast.Name) and parent.value.id == node.id):
             return False
@@ -257,7 +275,8 @@ class _Binder:
                     self._bind(alias.asname or alias.name, f"{node.module}.{alias.name}", node)
                 else:
                     head = "." * node.level + (f"{node.module}." if node.module else "")
-                    self._scope.relatives[alias.asname or alias.name] = head + alias.name
+                    bound = alias.asname or alias.name
+                    self._home(bound).relatives[bound] = head + alias.name
             elif alias.asname:
                 self._bind(alias.asname, alias.name, node)
             else:
@@ -265,7 +284,7 @@ class _Binder:
                 self._bind(top, top, node)
 
     def _bind(self, name: str, qualified: str, node: Import) -> None:
-        self._scope.imports.setdefault(name, []).append(Candidate(qualified, node))
+        self._home(name).imports.setdefault(name, []).append(Candidate(qualified, node))
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
         inner = self._new_scope(node)
@@ -278,7 +297,7 @@ class _Binder:
             self._names._parents[node.body] = node
             _Binder(self._names, inner)._visit(node.body, node)
             return
-        self._scope.others.add(node.name)
+        self._home(node.name).others.add(node.name)
         for outside in (*node.decorator_list, *([node.returns] if node.returns else [])):
             self._visit(outside, node)
         self._defaults(node)
@@ -292,7 +311,7 @@ class _Binder:
 
     def _class(self, node: ast.ClassDef) -> None:
         self._names.classes.append(node)
-        self._scope.others.add(node.name)
+        self._home(node.name).others.add(node.name)
         for outside in (*node.decorator_list, *node.bases, *node.keywords):
             self._visit(outside, node)
         inner = _Binder(self._names, self._new_scope(node, is_class=True))
@@ -301,6 +320,8 @@ class _Binder:
 
     def _outer(self, node: ast.Global | ast.Nonlocal) -> None:
         self._scope.outer.update(node.names)
+        if isinstance(node, ast.Nonlocal):
+            self._scope.nonlocals.update(node.names)
 
     def _capture(self, node: ast.ExceptHandler | ast.MatchAs | ast.MatchStar) -> None:
         if node.name:

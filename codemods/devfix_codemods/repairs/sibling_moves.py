@@ -58,9 +58,13 @@ def in_display(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
 
 
 def _text_of_move(move: Node) -> str | None:
-    if isinstance(move.syntax, ast.Call) and isinstance(move.syntax.func, ast.Attribute):
-        return f".{move.syntax.func.attr}{ast.unparse(move.syntax)[len(ast.unparse(move.syntax.func)) :]}"
-    return None
+    """`.to(device)`, without the type that a move of the other value asks for as well."""
+    call = move.syntax
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    given = call.args[:1] if call.func.attr == "to" else call.args
+    words = [ast.unparse(one) for one in (*given, *call.keywords) if getattr(one, "arg", None) != "dtype"]
+    return f".{call.func.attr}({', '.join(words)})"
 
 
 def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
