@@ -297,3 +297,31 @@ def test_code_that_raises_is_no_error_of_its_own() -> None:
 def test_garbage_raises_nothing() -> None:
     for text in ("\x00\xff", "Traceback (most recent call last):", 'File "', "-> 3", "E   \n>  ", "\x1b["):
         read(text)
+
+
+ERROR = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+
+
+@pytest.mark.parametrize("file", ["~nosuchuser/t.py", ".", f"/{'a' * 300}/t.py"])
+def test_paths_that_cannot_be_looked_up_are_not_found(devfix: Devfix, tree: Path, file: str) -> None:
+    (tree / "log.txt").write_text(
+        f'Traceback (most recent call last):\n  File "{file}", line 1, in <module>\n{ERROR}\n'
+    )
+    ran = devfix("explain", "log.txt")
+    assert "not found here" in ran.out
+    assert ran.code != 2, ran.err
+
+
+def test_the_name_of_this_folder_counts(devfix: Devfix, tree: Path) -> None:
+    (tree / "sub").mkdir()
+    for folder in (tree, tree / "sub"):
+        (folder / "t.py").write_text("f(x)\n")
+    place = f"/home/me/{tree.name}/t.py"
+    text = f'Traceback (most recent call last):\n  File "{place}", line 1, in <module>\n    f(x)\n{ERROR}\n'
+    (tree / "log.txt").write_text(text)
+    assert "not found here" not in devfix("explain", "log.txt").out
+
+
+def test_a_byte_order_mark_is_no_part_of_an_error(devfix: Devfix, tree: Path) -> None:
+    (tree / "log.txt").write_text(f"\ufeff{ERROR}\n", "utf-8")
+    assert "\ufeff" not in devfix("explain", "log.txt").out

@@ -194,3 +194,22 @@ def test_an_import_that_always_sets_cuda() -> None:
     (found,) = _beside("pass", model="torch.set_default_tensor_type('torch.cuda.FloatTensor')\n")
     assert found.fix is not None
     assert '"cuda"' in str(found.fix.edits)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "torch.set_default_device('cuda')\nrandom_split(data, [8, 2], torch.Generator(device='cuda'))",
+        "torch.set_default_device('cuda')\nRandomSampler(data, False, None, torch.Generator(device='cuda'))",
+        "random_split(data, [8, 2])\ntorch.set_default_device('cuda')",
+    ],
+)
+def test_a_generator_by_position_and_what_drew_before(rule, program: str) -> None:
+    assert rule.findings(f"{HEAD}{program}\n") == ()
+
+
+def test_what_a_function_sets_may_not_be_set(rule) -> None:
+    setter = "def setup():\n    torch.set_default_device('cuda')\nif torch.cuda.is_available():\n    setup()\n"
+    assert "if torch.empty(0).is_cuda else None" in rule.fixed(
+        f"{HEAD}{setter}random_split(data, [8, 2])\n", unsafe=True
+    )

@@ -1455,3 +1455,21 @@ def test_what_is_only_called_cuda_is_no_text(rule, test: str) -> None:
 def test_gpu_on_the_left(rule) -> None:
     program = f"{HEAD}def f(x):\n    if 'gpu' == x.device.type:\n        return x\n"
     assert 'if "cuda" == x.device.type:' in rule.unchanged_unless_unsafe(program).replace("'", '"')
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """
+    d = y.device.type
+    for z in zs:
+        x = x.to(d)
+        if z.big:
+            d = z.device.type
+    return x
+""",
+        "    return x.type(dtype=y.type())\n",
+    ],
+)
+def test_what_has_to_come_to_an_end(rule, body: str) -> None:
+    rule.findings(f"{HEAD}def f(x, y, zs):\n{body}")

@@ -431,3 +431,22 @@ SURE_KEYS = ["'net_' + str(i)", "'net_%d' % i", "'net_{}'.format(i)", "f'net_{i}
 def test_keys_that_are_put_together_are_strings(rule, key):
     text = net(f"self.nets = {{{key}: nn.Linear(2, 2) for i in range(n)}}")
     assert rule.safeties(text) == [Safety.UNSAFE]
+
+
+def test_a_list_that_a_loop_binds_anew_on_a_condition(rule) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, skip):
+                super().__init__()
+                layers = []
+                for i in range(3):
+                    layers = layers if skip else layers + [nn.Linear(4, 4)]
+                self.layers = layers
+            def forward(self, x):
+                for one in self.layers:
+                    x = one(x)
+                return x
+    """
+    assert all(one.code == CODE for one in rule.findings(program))

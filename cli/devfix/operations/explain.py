@@ -85,7 +85,7 @@ def _text(name: str) -> str:
     if name == "-":
         return sys.stdin.buffer.read().decode("utf-8", "replace")
     try:
-        return Path(name).read_bytes().decode("utf-8", "replace")
+        return Path(name).read_bytes().decode("utf-8-sig", "replace")
     except OSError as error:
         raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
 
@@ -155,20 +155,31 @@ def _located(frame: TracebackFrame) -> Located | None:
 def _path(file: str) -> Path | None:
     """The file itself, else the one below here whose path ends like it, in as many parts as possible."""
     here = Path.cwd()
-    exact = Path(file).expanduser()
-    if exact.is_file() and exact.resolve().is_relative_to(here):
-        return exact.resolve()
+    exact = _exact(file)
+    if exact is not None and exact.is_relative_to(here):
+        return exact
     parts = (PureWindowsPath(file) if "\\" in file else PurePosixPath(file)).parts
+    if not parts:
+        return None
     best: tuple[int, list[Path]] = (0, [])
     for candidate in _named(here, parts[-1]):
-        shared = _shared(candidate.relative_to(here).parts, parts)
+        shared = _shared(candidate.parts, parts)
         if shared > best[0]:
             best = (shared, [candidate])
         elif shared == best[0]:
             best[1].append(candidate)
     if len(best[1]) == 1:
         return best[1][0]
-    return exact.resolve() if exact.is_file() and not best[1] else None
+    return exact if not best[1] else None
+
+
+def _exact(file: str) -> Path | None:
+    """The file of that very path; none where the path cannot be looked up, as that of another machine."""
+    try:
+        found = Path(file).expanduser()
+        return found.resolve() if found.is_file() else None
+    except (OSError, RuntimeError):
+        return None
 
 
 def _named(folder: Path, name: str) -> Iterator[Path]:
@@ -208,7 +219,8 @@ def _findings(
     every = Options(frozenset(rule.code for rule in all_rules()), unsafe=True)
     found: dict[tuple[Path, Finding], tuple[Located, Finding]] = {}
     others: dict[tuple[Path, Finding], tuple[Located, Finding]] = {}
-    checked = {one.path: engine.check(_of_project(one), every, projects[one.path]) for one in frames}
+    files = {one.path: one for one in frames}
+    checked = {path: engine.check(_of_project(one), every, projects[path]) for path, one in files.items()}
     for located in reversed(frames):
         outcome = checked[located.path]
         for finding in outcome.findings if isinstance(outcome, Checked) else ():

@@ -30,7 +30,7 @@ def types_as_devices(index: Index) -> Iterator[Answer]:
     for node in list(index.nodes.values()):
         if not _is_type(index, node) or isinstance(index.parents.get(node.syntax), ast.Call | ast.keyword):  # type: ignore[arg-type]
             continue
-        uses = list(_uses(index, node))
+        uses = list(_uses(index, node, set()))
         if uses and None not in uses and isinstance(node.syntax, ast.Attribute):
             text = index.text(node.syntax.value)
             edit = ReplaceExpression(index.source.span(node.syntax), text if all(uses) else f"str({text})")
@@ -66,11 +66,13 @@ def _is_device(index: Index, node: Node) -> bool:
     return (node.op is Op.ATTR and node.extra == "device") or index.analysis.kinds.says_surely(node, Kind.DEVICE)
 
 
-def _uses(index: Index, device: Node) -> Iterator[bool | None]:
+def _uses(index: Index, device: Node, seen: set[Node]) -> Iterator[bool | None]:
     """For each use whether torch gets it as a device, or some function does; None for another use."""
+    seen.add(device)
     for user in index.users[device]:
         if user.op is Op.PHI:
-            yield from _uses(index, user)
+            if user not in seen:
+                yield from _uses(index, user, seen)
         elif user.op is not Op.CALL:
             yield None
         elif keyword(user, "device") is device or (method(user) == "to" and user.args[1] is device):
@@ -152,9 +154,9 @@ def types_of_others(index: Index) -> Iterator[Answer]:
             continue
         syntax = call.syntax
         assert isinstance(syntax, ast.Call)
-        written = syntax.args[0]
-        assert isinstance(written, ast.Call)
-        assert isinstance(written.func, ast.Attribute)
+        written = syntax.args[0] if syntax.args else None
+        if not isinstance(written, ast.Call) or not isinstance(written.func, ast.Attribute):
+            continue
         text = index.text(written.func.value)
         edit = _one_move(index, call, syntax, moved, text)
         if edit is not None:

@@ -42,9 +42,16 @@ def shuffled_on_device(index: Index, loaded: Iterable[tuple[str, Module]] = ()) 
     else:
         home, setters = next(_set_by_others(index, loaded), ("", []))
     for call in shuffling:
-        setter = next((one for one in setters if home or not contradictory(one.guard, call.guard)), None)
+        setter = next((one for one in setters if home or _may_hold(one, call)), None)
         if setter is not None:
             yield _told(index, call, setter, home)
+
+
+def _may_hold(setter: Node, call: Node) -> bool:
+    """Whether a default may hold where a call draws: a split draws at once, a loader when it is run through."""
+    draws = canonical(name(call.args[0]) or "").endswith("random_split")
+    is_later = draws and setter.function is call.function and call.index < setter.index
+    return not is_later and not contradictory(setter.guard, call.guard)
 
 
 def _sets_default(call: Node) -> bool:
@@ -101,6 +108,8 @@ def _shuffles(call: Node) -> bool:
     given = keyword(call, "generator")
     if qualified not in SHUFFLING or "**" in call.extras or (given is not None and not is_none(given)):
         return False
+    if given is None and argument(call, _position(qualified), "generator") is not None:
+        return False
     if qualified not in LOADERS:
         return True
     shuffle, samplers = argument(call, 2, "shuffle"), (argument(call, 3, "sampler"), argument(call, 4, "batch_sampler"))
@@ -109,6 +118,13 @@ def _shuffles(call: Node) -> bool:
         and not (shuffle.op is Op.CONST and shuffle.extra in _FALSE)
         and all(one is None or is_none(one) for one in samplers)
     )
+
+
+def _position(qualified: str) -> int:
+    """Where a generator stands that is given without its keyword."""
+    if qualified in LOADERS:
+        return 12
+    return 2 if qualified.endswith("random_split") else 3
 
 
 def _told(index: Index, call: Node, setter: Node, home: str) -> Answer:
@@ -135,17 +151,18 @@ def _fix(index: Index, call: Node, setter: Node) -> Fix | None:
     torch = next((word for word, one in top.items() if one.op is Op.REF and one.extra == "torch"), None)
     if not isinstance(torch, str) or not isinstance(call.syntax, ast.Call):
         return None
-    always = _is_always_cuda(setter)
+    always = _is_always_cuda(index, setter)
     device = '"cuda"' if always else _named(index, call, setter) or f"{torch}.empty(0).device"
     code = f"{torch}.Generator(device={device}).manual_seed({torch}.initial_seed())"
     where = "" if always else f" if {torch}.empty(0).is_cuda else None"
     return Fix(Safety.SAFE, _TITLE, (with_keyword(index.source, call.syntax, code + where, "generator"),))
 
 
-def _is_always_cuda(setter: Node) -> bool:
-    """`torch.set_default_device("cuda")`, under no condition."""
+def _is_always_cuda(index: Index, setter: Node) -> bool:
+    """`torch.set_default_device("cuda")`, under no condition, nor in a function that is called under one."""
     given = setter.args[1]
-    return not setter.guard and (_is_cuda_type(given) or (given.op is Op.CONST and given.extra == "cuda"))
+    said = _is_cuda_type(given) or (given.op is Op.CONST and given.extra == "cuda")
+    return said and not setter.guard and not any(one.guard for one in index.callers(setter.function))
 
 
 def _named(index: Index, call: Node, setter: Node) -> str | None:

@@ -13,11 +13,15 @@ DICT = "Dict"
 _DICTS = frozenset({"builtins.dict", "collections.OrderedDict"})
 
 
-def arms(value: Node) -> Iterator[Node]:
+def arms(value: Node, seen: set[Node] | None = None) -> Iterator[Node]:
     """The values that an expression may have: both of `a if c else b`."""
     if value.op is Op.PHI and value.syntax is not None:
+        seen = set() if seen is None else seen
+        if value in seen:
+            return
+        seen.add(value)
         for one in value.args:
-            yield from arms(one)
+            yield from arms(one, seen)
     else:
         yield value
 
