@@ -433,6 +433,11 @@ def test_keys_that_are_put_together_are_strings(rule, key):
     assert rule.safeties(text) == [Safety.UNSAFE]
 
 
+def test_a_key_with_a_format_of_its_own_may_have_a_dot(rule) -> None:
+    text = net("self.nets = {f'net_{i:.1f}': nn.Linear(2, 2) for i in range(n)}")
+    assert Safety.UNSAFE not in rule.safeties(text)
+
+
 def test_a_list_that_a_loop_binds_anew_on_a_condition(rule) -> None:
     program = """
         import torch

@@ -27,7 +27,8 @@ class Simple(Expressions):
                 self.assign(name, value)
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 for index, element in enumerate(elements):
-                    self._unpack(element, value, index, len(elements))
+                    is_behind = any(isinstance(one, ast.Starred) for one in elements[:index])
+                    self._unpack(element, value, index - len(elements) if is_behind else index, len(elements))
             case ast.Starred(value=inner):
                 self.bind(inner, value)
             case ast.Attribute(value=owner, attr=name):
@@ -47,7 +48,12 @@ class Simple(Expressions):
                     self.touched()
 
     def _unpack(self, element: ast.expr, value: Node, index: int, count: int) -> None:
-        if value.op is Op.SEQUENCE and len(value.args) == count and not isinstance(element, ast.Starred):
+        """Bind one of `count` targets; behind a starred one the `index` counts from the end."""
+        same = value.op is Op.SEQUENCE and len(value.args) == count
+        last = value.op is Op.SEQUENCE and len(value.args) > count and index < 0
+        if (same or (last and all(one.op is not Op.ITER for one in value.args))) and not isinstance(
+            element, ast.Starred
+        ):
             self.bind(element, value.args[index])
         elif isinstance(element, ast.Starred):
             self.bind(element.value, self.node(Op.ITEM, element, (value,), None))
@@ -83,9 +89,12 @@ class Simple(Expressions):
         self.bind(one.target, self.node(Op.OPERATION, one, (old, new), type(one.op).__name__))
 
     def _delete(self, one: ast.Delete) -> None:
-        for target in one.targets:
+        pending = list(one.targets)
+        for target in pending:  # grows
             if isinstance(target, ast.Name):
                 self.environment.pop(target.id, None)
+            elif isinstance(target, ast.Tuple | ast.List):
+                pending += target.elts
             else:
                 self.value(_read(target))
         self.touched()

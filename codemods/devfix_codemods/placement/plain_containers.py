@@ -89,7 +89,9 @@ def is_key(node: ast.expr | None) -> bool:
         case ast.Constant(value=str(text)):
             return text not in rows.MODULE_DICT_ATTRIBUTES and text != "" and "." not in text
         case ast.JoinedStr(values=values):
-            return not any(isinstance(one, ast.Constant) and "." in str(one.value) for one in values)
+            plain = (one for one in values if isinstance(one, ast.Constant))
+            specified = any(isinstance(one, ast.FormattedValue) and one.format_spec is not None for one in values)
+            return not specified and not any("." in str(one.value) for one in plain)
         case ast.BinOp(op=ast.Add() | ast.Mod(), left=left, right=right):
             texts = [one.value for one in (left, right) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
             return bool(texts) and not any("." in one for one in texts)
