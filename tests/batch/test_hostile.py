@@ -52,12 +52,14 @@ def fork(most):
         if os.fork() == 0:
             time.sleep(60)
             os._exit(0)
+    if int(most) > 5:
+        time.sleep(30)  # until it is ended: what is gone before anybody looks is over no limit
 
 def fill(most):
     with open("large", "wb") as stream:
         for _ in range(int(most)):
             stream.write(bytes(1 << 20))
-    time.sleep(3)
+    time.sleep(30)
 
 try:
     globals()[sys.argv[1]](sys.argv[2])

@@ -317,7 +317,10 @@ def _said(node: Node) -> str | None:
 
 def _choices(node: Node) -> list[Node]:
     """What a choice is made between."""
-    return [each for one in node.args for each in _choices(one)] if node.op is Op.PHI else [node]
+    pending = [node]
+    for one in pending:  # grows
+        pending += [each for each in one.args if each not in pending] if one.op is Op.PHI else []
+    return [one for one in pending if one.op is not Op.PHI]
 
 
 def _is_text(node: Node) -> bool:

@@ -57,14 +57,15 @@ class Draws:
     def makers(self, generator: Node) -> list[Node]:
         """The calls that make a generator; none where it may also be another one, but for what a caller may give."""
         found: list[Node] = []
-        for one in self._index.origins.of(generator):
+        pending = list(self._index.origins.of(generator))
+        for one in pending:  # grows by what was seeded and given back
             if is_generator(one) or name(one if one.op is not Op.CALL else one.args[0]) in _DEFAULTS:
                 found.append(one)
+            elif method(one) == "manual_seed":
+                origins = self._index.origins.of(one.args[0].args[0])
+                pending += [each for each in origins if each not in pending]
             elif not is_none(one) and not (one.op is Op.PARAM and one.function is generator.function):
-                inner = self.makers(one.args[0].args[0]) if method(one) == "manual_seed" else []
-                found += inner
-                if not inner:
-                    return []
+                return []
         return found
 
     def place(self, made: Node) -> Place | None:

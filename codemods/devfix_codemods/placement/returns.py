@@ -22,7 +22,8 @@ def given_on_host(births: "Births", call: Node) -> Node | None:
     returned = [(value, guard) for value, guard in forward.returns if not is_none(value)] if forward is not None else []
     if forward is None or forward.yields or not returned:
         return None
-    if not all(_is_on_host(births, value) for value, _ in returned):
+    seen = set[Node]()
+    if not all(_is_on_host(births, value, seen) for value, _ in returned):
         return None
     if forward.module is births.module:
         for value, guard in returned:
@@ -32,16 +33,20 @@ def given_on_host(births: "Births", call: Node) -> Node | None:
     return copy(call)
 
 
-def _is_on_host(births: "Births", value: Node) -> bool:
+def _is_on_host(births: "Births", value: Node, seen: set[Node]) -> bool:
+    """Whether a value is made, or copied, on the host. Of those `seen`, as in loops, it is taken so."""
+    if value in seen:
+        return True
+    seen.add(value)
     match value.op:
         case Op.PHI | Op.SEQUENCE:
-            return bool(value.args) and all(one is not value and _is_on_host(births, one) for one in value.args)
+            return bool(value.args) and all(_is_on_host(births, one, seen) for one in value.args)
         case Op.CALL if births.place_given(value) == HOST or births.kinds.of(value) is Kind.ARRAY:
             return True
         case Op.CALL if any(one.birth in _MADE and one.place == HOST for one in births.graph.sources.get(value, ())):
             return True
         case Op.CALL if value.args[0].op is Op.ATTR and method_effect(str(value.args[0].extra)) is Effect.SAME:
-            return _is_on_host(births, value.args[0].args[0])
+            return _is_on_host(births, value.args[0].args[0], seen)
     return False
 
 

@@ -6,27 +6,34 @@ from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import keyword
 
 
-def is_whole(value: Node) -> bool:
-    """Whether a value is a whole number, or a tensor of such, for certain."""
+def is_whole(value: Node, seen: set[Node] | None = None) -> bool:
+    """Whether a value is a whole number, or a tensor of such, for certain.
+
+    Those `seen` are taken to be so: what a loop computes of itself is whole if all that it begins with is.
+    """
+    seen = set() if seen is None else seen
+    if value in seen:
+        return True
+    seen.add(value)
     match value.op:
         case Op.CONST:
             return isinstance(value.extra, int)
         case Op.SEQUENCE:
-            return bool(value.args) and all(map(is_whole, value.args))
+            return bool(value.args) and all(is_whole(one, seen) for one in value.args)
         case Op.COMPARE:
             return True
         case Op.ITEM:
-            return is_whole(value.args[0])
+            return is_whole(value.args[0], seen)
         case Op.PHI:
-            return all(is_whole(one) for one in value.args if one is not value)
+            return all(is_whole(one, seen) for one in value.args)
         case Op.OPERATION:
-            return value.extra not in {"Div", "Pow"} and all(map(is_whole, value.args))
+            return value.extra not in {"Div", "Pow"} and all(is_whole(one, seen) for one in value.args)
         case Op.CALL:
-            return _is_whole_call(value)
+            return _is_whole_call(value, seen)
     return False
 
 
-def _is_whole_call(call: Node) -> bool:
+def _is_whole_call(call: Node, seen: set[Node]) -> bool:
     dtype = keyword(call, "dtype")
     if dtype is not None:
         return any(one.rpartition(".")[2] in _WHOLE for one in names(dtype)[:1])
@@ -36,11 +43,11 @@ def _is_whole_call(call: Node) -> bool:
         if made == "arange":
             return not any(map(_may_be_fraction, call.args[1:]))
         if made in {"tensor", "as_tensor"}:
-            return is_whole(call.args[1]) if len(call.args) > 1 else False
+            return is_whole(call.args[1], seen) if len(call.args) > 1 else False
         return made in _OF_WHOLE
     if callee.op is not Op.ATTR:
         return False
-    return callee.extra in _WHOLE_METHODS or (callee.extra in _SHAPING and is_whole(callee.args[0]))
+    return callee.extra in _WHOLE_METHODS or (callee.extra in _SHAPING and is_whole(callee.args[0], seen))
 
 
 def _may_be_fraction(bound: Node) -> bool:
