@@ -170,21 +170,31 @@ def _attempt(step: _Step, findings: Sequence[Finding], look: Look) -> _Step | st
 def _recur(before: Source, after: Source, applied: Iterable[Finding], found: Iterable[Finding]) -> bool:
     """Whether one of the `applied` findings is `found` again in the lines that its own have become.
 
-    A suggestion that says the same is another finding, unless it was one that was applied.
+    A suggestion that says the same is another finding, unless it was one that was applied. So is what stands elsewhere
+    in the same line.
     """
     old, new = lines.split(before.text), lines.split(after.text)
-    again = {(one.code, one.message, one.span.line, one.is_suggestion) for one in found}
+    again: dict[tuple[str, str, int], list[Finding]] = {}
+    for one in found:
+        again.setdefault((one.code, one.message, one.span.line), []).append(one)
     became: dict[int, range] = {}
     for tag, start, end, new_start, new_end in lines.opcodes(old, new):
         for index in range(start, end):
             moved = new_start + index - start
             became[index + 1] = range(moved + 1, moved + 2) if tag == "equal" else range(new_start + 1, new_end + 1)
     return any(
-        (one.code, one.message, line, is_suggestion) in again
+        other.is_suggestion in {False, one.is_suggestion}
+        and not _is_elsewhere(old[one.span.line - 1], new[line - 1], one.span.column, other.span.column)
         for one in applied
         for line in became.get(one.span.line, ())
-        for is_suggestion in {False, one.is_suggestion}
+        for other in again.get((one.code, one.message, line), ())
     )
+
+
+def _is_elsewhere(before: str, after: str, column: int, other: int) -> bool:
+    """Whether two columns, before and after, are of two places in what a line begins with, before and after."""
+    most = max(column, other)
+    return column != other and before[:most] == after[:most]
 
 
 def _is_fed(before: Source, after: Source, applied: Iterable[Finding], found: Iterable[Finding]) -> bool:

@@ -728,6 +728,26 @@ def test_copied_to_the_host(rule, program, wanted):
     assert wanted in rule.fixed(dedent(program), unsafe=True)
 
 
+@pytest.mark.parametrize("reads", ["x.numpy(), x.numpy()", "np.array(x), x.numpy()", "np.array(x), np.array(x)"])
+@pytest.mark.parametrize("moved", ["x = x.to(device)", "if device:\n        x = x.to(device)"])
+def test_several_reads_in_one_statement(rule, reads: str, moved: str) -> None:
+    program = f"import numpy as np\nimport torch\ndef f(x, device):\n    {moved}\n    print({reads})\n"
+    copied = reads.replace("x.numpy()", "x.cpu().numpy()").replace("(x)", "(x.cpu())")
+    assert f"    print({copied})\n" in rule.fixed(program, unsafe=True)
+
+
+def test_several_reads_of_attributes_in_one_statement(rule) -> None:
+    program = """
+        import numpy as np
+        import torch
+        def f(args):
+            if args.n:
+                args.buf = args.buf.to("cuda")
+            print(np.array(args.buf), args.buf.numpy())
+    """
+    assert "print(np.array(args.buf.cpu()), args.buf.cpu().numpy())" in rule.fixed(program, unsafe=True)
+
+
 FORCED = """
 import torch
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

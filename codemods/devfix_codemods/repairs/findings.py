@@ -84,7 +84,8 @@ def findings(
     """One finding for each conflict that the rule owns, and that is strong enough to be told."""
     calls: set[ast.AST] = set()
     for conflict in analysis.conflicts:
-        made = conflict.birth.node.syntax
+        reader = conflict.birth.by  # each read of a value is a finding of its own
+        made = (conflict.birth.node if reader is None else reader).syntax
         if conflict.confidence < SUGGESTION or not owns(conflict) or made in calls:
             continue
         told = remedy(analysis, source, conflict)
