@@ -308,3 +308,9 @@ class TestLibrary:
 
     def test_they_are_enough(self) -> None:
         assert len(_some_of_the_library()) >= 35
+
+
+def test_a_method_with_overloads_is_the_one_behind_them() -> None:
+    stubs = "    @overload\n    def f(self, x: int): ...\n    @overload\n    def f(self, x: str): ...\n"
+    (owner,) = lower(ast.parse(f"class A:\n{stubs}    def f(self, x):\n        return x\n")).classes
+    assert owner.methods["f"].syntax.lineno == 6

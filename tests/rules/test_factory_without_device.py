@@ -2,6 +2,7 @@
 
 import pytest
 from devfix_codemods.engine import check
+from devfix_codemods.findings import Safety
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.project.files import Project
 from devfix_codemods.source import Source
@@ -1569,3 +1570,35 @@ def test_weighted_counts_are_no_whole_numbers(rule, given: str) -> None:
             return total + torch.zeros(1, device=device)
     """
     assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize("filled", ["d = {'x': x}\n    d.update(moved)", "d = {'x': x, **moved}"])
+def test_an_item_in_whose_place_another_one_is_says_nothing(rule, filled: str) -> None:
+    text = (
+        "import torch\ndef run(device, moved):\n    model = torch.nn.Linear(3, 3).to(device)\n    x = torch.zeros(3)\n"
+        f"    {filled}\n    return model(d['x'])\n"
+    )
+    assert Safety.SAFE not in rule.safeties(text)
+
+
+def test_a_list_into_which_another_one_is_put_says_nothing(rule) -> None:
+    text = (
+        "import torch\ndef run(device, moved):\n    model = torch.nn.Linear(3, 3).to(device)\n    x = torch.zeros(3)\n"
+        "    rows = [x]\n    rows.insert(0, x.to(device))\n    return model(rows[0])\n"
+    )
+    assert Safety.SAFE not in rule.safeties(text)
+
+
+def test_a_strict_zip_is_a_zip(rule) -> None:
+    text = (
+        "import torch\ndef run(xs, device):\n    model = torch.nn.Linear(3, 3).to(device)\n"
+        "    for x, y in zip([torch.zeros(3)], xs{}):\n        model(x)\n"
+    )
+    plain, strict = ([one.confidence for one in rule.findings(text.format(each))] for each in ("", ", strict=True"))
+    assert plain
+    assert plain == strict
+
+
+def test_sizes_that_double_are_read_once(rule) -> None:
+    doubled = "    n = n + n\n" * 40
+    rule.findings(f"import torch\ndef f(x, n, device):\n{doubled}    z = torch.zeros(n)\n    return x.to(device) + z\n")

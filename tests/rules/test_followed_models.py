@@ -96,3 +96,26 @@ ASKED = {
 def test_a_model_that_was_placed_before_is_asked(rule, program):
     after = rule.unchanged_unless_unsafe(HEAD + dedent(program))
     assert "device = next(self.model.parameters()).device" in after
+
+
+HEADS = {
+    "a loop over it": "for z in model(x.cuda(), y.cuda()):",
+    "a test": "while model(x.cuda(), y.cuda()):",
+    "what is entered": "with model(x.cuda(), y.cuda()):",
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+def test_a_device_for_the_head_of_a_block_is_bound_above_it(rule, head: str) -> None:
+    program = f"{HEAD}def train(model, x, y):\n    model.eval()\n    {head}\n        print(1)\n"
+    after = rule.fixed(program, unsafe=True)
+    assert f"    device = next(model.parameters()).device\n    {head.replace('cuda()', 'to(device)')}\n" in after
+
+
+def test_a_device_for_a_loop_and_its_head_is_bound_above_it(rule) -> None:
+    program = (
+        f"{HEAD}def train(model, x, y):\n    for z in model(x.cuda()):\n        if z:\n            continue\n"
+        "        model(y.cuda())\n"
+    )
+    after = rule.fixed(program, unsafe=True)
+    assert "    device = next(model.parameters()).device\n    for z in model(x.to(device)):\n" in after

@@ -360,3 +360,22 @@ def test_states_that_an_object_of_others_kept(rule) -> None:
 @pytest.mark.parametrize("states", ["[3, torch.get_rng_state()]", "(engine, torch.get_rng_state())"])
 def test_states_that_the_file_took_itself(rule, states: str) -> None:
     assert rule.findings(KEPT.format(states=states)) == ()
+
+
+LOOP = """
+import torch
+def train(loader, n, other):
+    gen = torch.Generator()
+    for batch in loader:
+        if batch:
+            gen = gen.manual_seed(n)
+            for i in range(n):
+                gen = torch.Generator()
+                torch.randn(3, generator=gen, device="cuda")
+        else:
+            gen = gen if n else other
+"""
+
+
+def test_a_generator_that_loops_bind_anew_comes_to_an_end(rule) -> None:
+    rule.findings(LOOP)

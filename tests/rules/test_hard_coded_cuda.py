@@ -1473,3 +1473,18 @@ def test_gpu_on_the_left(rule) -> None:
 )
 def test_what_has_to_come_to_an_end(rule, body: str) -> None:
     rule.findings(f"{HEAD}def f(x, y, zs):\n{body}")
+
+
+@pytest.mark.parametrize(
+    ("base", "own"),
+    [
+        ("    @property\n    def device(self):\n        return self.x.device\n", ""),
+        ("    pass\n", "    __slots__ = ('sigma', 'rows')\n"),
+    ],
+)
+def test_a_device_that_cannot_be_kept_is_only_told(rule, base: str, own: str) -> None:
+    program = CONSTRUCTOR.format(parameter="device", first="pass", more="")
+    program = program.replace("class Operator(Base):\n", f"class Base:\n{base}class Operator(Base):\n{own}")
+    finding = rule.finding(program)
+    assert finding.fix is None
+    assert finding.advice == "keep the `device` of the constructor as `self.device`, and use it here"

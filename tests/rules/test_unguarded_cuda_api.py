@@ -415,3 +415,20 @@ def test_a_call_over_several_lines_keeps_its_layout(rule):
     program = f"import torch\ndef run(device):\n    a()\n{call}    b()\n"
     guarded = "    if torch.cuda.is_available():\n" + "".join(f"    {line}\n" for line in call.splitlines())
     assert rule.fixed(program) == program.replace(call, guarded)
+
+
+@pytest.mark.parametrize(
+    ("caught", "count"), [("RuntimeError", 0), ("(KeyboardInterrupt, Exception)", 0), ("KeyboardInterrupt", 1)]
+)
+def test_a_try_that_waits_for_the_keyboard_guards_nothing(rule, caught: str, count: int) -> None:
+    text = f"""
+        import torch
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = torch.nn.Linear(3, 3).to(device)
+        try:
+            model(torch.zeros(3, device=device)).sum().backward()
+            torch.cuda.synchronize()
+        except {caught}:
+            print("stopped")
+    """
+    assert len(rule.findings(text)) == count

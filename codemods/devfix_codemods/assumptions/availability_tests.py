@@ -168,7 +168,7 @@ def is_caught(index: Index, node: Node) -> bool:
         match outer:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 return False
-            case ast.Try(body=body, handlers=[_, *_]) if inner in body:
+            case ast.Try(body=body, handlers=handlers) if inner in body and any(map(_lives_with, handlers)):
                 return True
             case ast.match_case():
                 return True
@@ -180,6 +180,15 @@ def is_caught(index: Index, node: Node) -> bool:
                 return True
         inner = outer
     return False
+
+
+def _lives_with(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler may catch an error of CUDA: not `except KeyboardInterrupt`."""
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(one is None or ast.unparse(one) not in _NO_ERRORS for one in types)
+
+
+_NO_ERRORS = frozenset({"KeyboardInterrupt", "SystemExit", "GeneratorExit", "StopIteration"})
 
 
 def _to_host(node: ast.expr) -> bool:

@@ -192,7 +192,7 @@ _NO_MODULES = ("Config", "Retriever", "FeatureExtractor", "Scheduler", "Index")
 
 def kind_of_loaded(made: str) -> Kind:
     """What `from_pretrained` of a class makes: `AutoTokenizer`, `AutoConfig`, `AutoModel`."""
-    if "oken" in made or "Processor" in made:
+    if "okenizer" in made or "Processor" in made:
         return Kind.TOKENIZER
     return Kind.OTHER if made.endswith(_NO_MODULES) else Kind.MODULE
 

@@ -83,9 +83,9 @@ class Draws:
                 return False
             for user in index.users[one]:
                 if user.op is Op.ATTR and user.extra in _SEEDS:
-                    held += index.users[user]
+                    held += (each for each in index.users[user] if each not in held)
                 elif user.op in {Op.AFTER, Op.PHI}:
-                    held.append(user)
+                    held += (user,) if user not in held else ()
                 elif user not in calls:
                     return False
         known = set(held)

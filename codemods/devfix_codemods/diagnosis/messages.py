@@ -62,7 +62,7 @@ _MOVE = "move the value where it is made or loaded to the device that the others
 _CLASSES = (
     _Class(
         Category.LENGTHS,
-        (r"lengths.* should be a 1D CPU int64 tensor",),
+        (r"lengths.* should be a 1D CPU int64 tensor(?!, but got \d+D cpu )",),
         "`pack_padded_sequence` reads the lengths on the host, but got them on a device.",
         "pass `lengths.cpu()`, and do not move the lengths with the rest of the batch",
     ),
@@ -193,7 +193,7 @@ _CLASSES = (
             r"[Ee]xpected device \S+ but got device",
             r"legacy constructor expects device type: \w+ but device type: \w+ was passed",
             r"Tensor on device \S+ is not on the expected device",
-            r"Tensor for argument #?\d+ '\w+' is on \w+, but expected it to be on",
+            r"Tensor for argument #?\d+ '\w+' is on \w+, but expected (?:it|them) to be on",
             r"Expected object of (?:backend|device type) \w+ but got (?:backend|device type)",
             r"expected backend \w+ and dtype \w+ but got backend",
             r"arguments are located on different GPUs",
@@ -221,8 +221,8 @@ _ARGUMENT = (
     re.compile(r"Tensor for argument #?\d+ '(?P<argument>\w+)' is on .*while checking arguments for (?P<method>\w+)"),
     re.compile(r"Tensor for argument #?\d+ '(?P<argument>\w+)' is on"),
 )
-_TYPES = re.compile(r"(?P<one>Input) type \((?P<first>[\w.]+)\) and (?P<other>\w+) type \((?P<second>[\w.]+)\)")
-_WRAPPER = re.compile(r"^wrapper_\w*?(?:CUDA|XPU|MPS|PrivateUse1)_+")
+_TYPES = re.compile(r"(?P<one>Input) type \((?P<first>[\w.:]+)\) and (?P<other>\w+) type \((?P<second>[\w.:]+)\)")
+_WRAPPER = re.compile(r"^wrapper_(?:\w*?(?:CUDA|XPU|MPS|PrivateUse1)_)?_*")
 _PLACE = re.compile(r"\b(?:(?:cuda|xpu|mps|npu|hpu)(?::\d+)?|cpu)\b")
 
 _INPUT, _WEIGHT, _BIAS = "the input of the layer", "the weight of the layer", "the bias of the layer"
@@ -278,7 +278,7 @@ def read_message(lines: Iterable[str]) -> Message | None:
     """The first of `lines` that is a sentence of torch about devices, read; None where none is."""
     for line in lines:
         for one, patterns in _COMPILED:
-            if any(pattern.search(line) for pattern in patterns):
+            if any(pattern.search(line) for pattern in patterns) and not _is_of_one_place(line):
                 return _read(line.strip(), one)
     return None
 
@@ -325,5 +325,11 @@ def _told_types(text: str) -> str | None:
     return f"Here the {hosts[0].lower()} is on the host." if len(hosts) == 1 else None
 
 
+def _is_of_one_place(text: str) -> bool:
+    """Whether the two types of a convolution's message differ in their dtypes alone."""
+    found = _TYPES.search(text)
+    return found is not None and _is_host(found["first"]) == _is_host(found["second"])
+
+
 def _is_host(kind: str) -> bool:
-    return kind.startswith("torch.") and kind.count(".") == 1
+    return kind.startswith("CPU") or (kind.startswith("torch.") and kind.count(".") == 1)

@@ -44,6 +44,16 @@ def _element_of(display: Node, index: object) -> Node | None:
     return None if starred else display.args[index]
 
 
+def _value_of(display: Node, index: object) -> Node | None:
+    """The value under a key of a display, where nothing after it may have the same key: `{"x": x, **other}`."""
+    for key, value in zip(reversed(display.extras), reversed(display.args)):
+        if key is None:
+            return None
+        if key == index:
+            return value
+    return None
+
+
 class Expressions:
     """Values of expressions in the environment of the moment."""
 
@@ -56,6 +66,8 @@ class Expressions:
         self.tests = Tests()
         self.managers: list[Node] = []
         self.calls: dict[ast.expr, Node] = {}
+        self.refilled: set[Node] = set()
+        """Displays in which methods have put other values in the place of those that are written there."""
         self.shared: set[str] = set()
         self.owner: Class | None = None
         self._snapshot: Environment | None = None
@@ -160,10 +172,11 @@ class Expressions:
             found = self.environment.get((base, key)) if key is not None else None
             if found is not None:
                 return found
-            if base.op is Op.SEQUENCE and (element := _element_of(base, index.extra)) is not None:
+            known = base not in self.refilled
+            if known and base.op is Op.SEQUENCE and (element := _element_of(base, index.extra)) is not None:
                 return element
-            if base.op is Op.MAPPING and index.extra in base.extras:
-                return base.args[base.extras.index(index.extra)]
+            if known and base.op is Op.MAPPING and (value := _value_of(base, index.extra)) is not None:
+                return value
             found = self.node(Op.ITEM, one, (base,), index.extra)
             if key is not None:
                 self.environment[(base, key)] = found
@@ -214,6 +227,8 @@ class Expressions:
             if method in {"extend", "update"}:
                 value = self.node(Op.ITER, value.syntax, (value,))
             self.function.stores.append(Store(base, None, value, self.guard, self.statement, False))
+        if method in {"insert", "update", "appendleft"}:
+            self.refilled.add(base)
 
     def _operation(self, one: ast.BinOp) -> Node:
         return self.node(Op.OPERATION, one, (self.value(one.left), self.value(one.right)), type(one.op).__name__)
@@ -310,7 +325,8 @@ class Expressions:
                     number = self.node(Op.UNKNOWN, None, (), "number")
                     return self.node(Op.SEQUENCE, target, (number, self.element(args[0], target)), "tuple")
                 if callee.extra in {"builtins.zip", "itertools.zip_longest"} and "*" not in iterable.extra:  # type: ignore[operator]
-                    parts = tuple(self.element(each, target) for each in args)
+                    given = (each for each, word in zip(args, iterable.extras) if word is None)
+                    parts = tuple(self.element(each, target) for each in given)
                     return self.node(Op.SEQUENCE, target, parts, "tuple")
                 if callee.extra in _PASSING:
                     return self.element(args[0], target)

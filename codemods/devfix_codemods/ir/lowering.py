@@ -124,7 +124,9 @@ class Lowering(ControlFlow):
         inner = Lowering(function, outer)
         inner.guard = self.guard & (MEANT_TO_FAIL | NEVER)
         if self.owner is not None:
-            self.owner.methods.setdefault(name, function)
+            known = self.owner.methods.get(name)
+            if known is None or "overload" in known.decorators:
+                self.owner.methods[name] = function
         self.inner.append(inner)
         return function
 

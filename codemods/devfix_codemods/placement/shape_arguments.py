@@ -55,11 +55,13 @@ class ShapeArguments:
         if effect(canonical(name(call.args[0]) or "")) is Effect.CONVERSION:
             return None
         pending = [one for one, word in zip(call.args[1:], call.extras) if word in {None, "*", "size"}]
+        seen = set(pending)
         for one in pending:  # grows
             if (found := self._measured(one)) is not None:
                 return found
-            pending += one.args if one.op in _CARRYING else ()
-            pending += one.args[1:] if calls_builtin(one, "list", "tuple") else ()
+            parts = one.args if one.op in _CARRYING else one.args[1:] if calls_builtin(one, "list", "tuple") else ()
+            pending += [each for each in dict.fromkeys(parts) if each not in seen]
+            seen.update(parts)
         return None
 
     def _measured(self, size: Node) -> Node | None:
@@ -113,7 +115,8 @@ class ShapeArguments:
         for one in pending:  # grows
             if any(source.birth is Birth.CHOSEN_HOST for source in self._births.graph.sources.get(one, ())):
                 return True
-            pending += one.args if one.op in {Op.COMPARE, Op.OPERATION} else ()
+            parts = one.args if one.op in {Op.COMPARE, Op.OPERATION} else ()
+            pending += (each for each in dict.fromkeys(parts) if each not in pending)
         return False
 
     def _replaces_host(self, choice: Node, views: list[Node]) -> bool:

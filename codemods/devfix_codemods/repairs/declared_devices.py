@@ -25,7 +25,7 @@ _WAITS = re.compile(r"\btorch\.cuda\.(?:synchronize|max_memory_\w+|memory_\w+|re
 
 
 def binds_torch(tree: ast.Module, before: int | None = None) -> bool:
-    """Whether `import torch` stands at the top of a file."""
+    """Whether `import torch`, or of a part of it, is a statement of a file itself, above the line `before` if given."""
     return any(
         isinstance(one, ast.Import)
         and any(alias.name.partition(".")[0] == "torch" and alias.asname is None for alias in one.names)
@@ -35,7 +35,7 @@ def binds_torch(tree: ast.Module, before: int | None = None) -> bool:
 
 
 def names_device(around: ast.AST) -> bool:
-    """Whether code has something else called `device`."""
+    """Whether code reads or binds a name `device`, or has a parameter of that name; imports and `def` do not count."""
     return any(
         (isinstance(one, ast.Name) and one.id == "device") or (isinstance(one, ast.arg) and one.arg == "device")
         for one in ast.walk(around)
@@ -67,7 +67,8 @@ def in_module(source: Source, first: int) -> tuple[Edit, ...] | None:
 
 def in_block(source: Source, body: Sequence[ast.stmt], uses: Sequence[ast.AST]) -> tuple[Edit, ...] | None:
     """The same above the first statement of a block that needs it."""
-    first = next((one for one in body if any(use in set(ast.walk(one)) for use in uses)), None)
+    wanted = list(uses)
+    first = next((one for one in body if _holds(one, wanted)), None)
     if first is None or not binds_torch(source.tree):
         return None
     return (InsertStatement(source.span(first), "before", DECLARATION),)
@@ -120,6 +121,8 @@ def _common(body: Sequence[ast.stmt], uses: list[ast.AST]) -> Sequence[ast.stmt]
                 return body
             branches = [one for one in (first.body, first.orelse) if any(_holds(each, uses) for each in one)]
             return _common(branches[0], uses) if len(branches) == 1 else None
+        case ast.With(body=inner) | ast.For(body=inner) | ast.While(body=inner) if _beside(first, inner, uses):
+            return body
         case ast.With(body=inner):
             return body if _common(inner, uses) is not None else None
         case ast.For(body=inner) | ast.While(body=inner):
@@ -127,7 +130,7 @@ def _common(body: Sequence[ast.stmt], uses: list[ast.AST]) -> Sequence[ast.stmt]
             found = _common(inner, uses)
             if found is None:
                 return None
-            return body if found is inner and not leaves else (found if found is not inner else inner)
+            return body if found is inner and not leaves else found
     return body
 
 
@@ -141,11 +144,16 @@ def _leaves_before(body: Sequence[ast.stmt], uses: list[ast.AST]) -> bool:
     return False
 
 
+def _beside(first: ast.stmt, inner: list[ast.stmt], uses: list[ast.AST]) -> bool:
+    """Whether a use is in what a loop goes over, or a `with` enters, or in the `else` of a loop."""
+    return any(_holds(one, uses) for one in ast.iter_child_nodes(first) if one not in inner)
+
+
 def _in_test(choice: ast.stmt, uses: list[ast.AST]) -> bool:
     return isinstance(choice, ast.If) and any(use in set(ast.walk(choice.test)) for use in uses)
 
 
-def _holds(statement: ast.stmt, uses: list[ast.AST]) -> bool:
+def _holds(statement: ast.AST, uses: list[ast.AST]) -> bool:
     inside = set(ast.walk(statement))
     return any(one in inside for one in uses)
 
@@ -171,7 +179,8 @@ def keeping(source: Source, function: Function, init: Function) -> Edit | None:
     owner, default = function.owner, init.defaults.get("device")
     if owner is None or function.self_node is None or (default is not None and default.extra is None):
         return None
-    if "device" in owner.methods or "device" in owner.members or _is_rebound(init):
+    taken = any({"device", "__slots__"} & {*one.methods, *one.members} for one in owner.lineage())
+    if taken or _is_rebound(init):
         return None
     body = [one for one in init.syntax.body if isinstance(one, ast.stmt)]  # type: ignore[union-attr]
     for one in body:

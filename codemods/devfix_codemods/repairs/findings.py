@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
+from textwrap import dedent
 
 from devfix_codemods.catalogue import Effect
 from devfix_codemods.catalogue.torch import FUNCTIONS
@@ -75,7 +76,18 @@ def _is_one_place(one: Edit, other: Edit) -> bool:
 
 
 def _bound(edit: InsertStatement) -> str:
-    return edit.code.partition("=")[0].partition(".")[0].strip()
+    try:
+        statement = next(iter(ast.parse(dedent(edit.code)).body), None)
+    except SyntaxError:
+        return edit.code
+    while isinstance(statement, ast.If):
+        statement = statement.body[0]
+    match statement:
+        case ast.Assign(targets=[target]):
+            return ast.unparse(target)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=moved))):
+            return ast.unparse(moved)
+    return edit.code
 
 
 def findings(
