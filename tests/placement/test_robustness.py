@@ -11,6 +11,8 @@ from devfix_codemods.source import Source
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from .random_programs import program
+
 SELECT = frozenset(rule.code for rule in all_rules())
 HEAD = "import torch\nfrom torch import nn\nnet.eval()\nfor x in torch.utils.data.DataLoader(d):\n  x = x.to('cuda')\n"
 
@@ -183,3 +185,11 @@ def test_random_programs(program: str) -> None:
         return
     outcome = check(Source("random.py", text.encode()), Options(SELECT))
     assert isinstance(outcome, Checked), outcome
+
+
+@pytest.mark.parametrize("first", range(0, 100, 25))
+def test_programs_whose_loops_bind_everything_anew(first: int) -> None:
+    options = Options(SELECT, unsafe=True, suggestions=True)
+    for seed in range(first, first + 25):
+        outcome = check(Source("train.py", program(seed).encode()), options)
+        assert isinstance(outcome, Checked), (seed, outcome)
