@@ -94,15 +94,15 @@ def findings(
     analysis: Analysis, source: Source, code: str, name: str, owns: Callable[[Conflict], bool]
 ) -> Iterator[Finding]:
     """One finding for each conflict that the rule owns, and that is strong enough to be told."""
-    calls: set[ast.AST] = set()
+    calls: set[tuple[ast.AST | None, Node | None]] = set()
     for conflict in analysis.conflicts:
-        reader = conflict.birth.by  # each read of a value is a finding of its own
-        made = (conflict.birth.node if reader is None else reader).syntax
-        if conflict.confidence < SUGGESTION or not owns(conflict) or made in calls:
+        made = conflict.birth.node.syntax
+        told_as = made, conflict.birth.by  # each read of a value is a finding of its own
+        if conflict.confidence < SUGGESTION or not owns(conflict) or told_as in calls:
             continue
         told = remedy(analysis, source, conflict)
         if told is not None:
-            calls.update({made} if isinstance(made, ast.Call) else ())  # a comprehension makes several values by one
+            calls.update({told_as} if isinstance(made, ast.Call) else ())  # a comprehension makes several values by one
             yield _finding(analysis, source, told[0], code, name, told[1])
 
 
