@@ -95,6 +95,7 @@ def test_a_worker_that_computes_for_too_long_is_ended() -> None:
     assert run(["a", "compute 600", "b"], seconds=1) == ["aa", lost, "bb"]
 
 
+@pytest.mark.slow
 def test_only_processor_time_counts_and_each_job_has_its_own() -> None:
     jobs = ["sleep 1.5", "compute 0.6", "compute 0.6", "compute 0.6"]
     assert run(jobs, size=1, seconds=1) == [job * 2 for job in jobs]

@@ -159,7 +159,14 @@ def test_settings_of_replays_hold_for_all_that_run_scripts(command: str, project
 
 
 @pytest.mark.parametrize("command", ["replay", "repair", "audit"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_that_is_ended_from_outside_leaves_nothing(
     command: str, number: signal.Signals, code: int, project: Path, tmp_path: Path
 ) -> None:

@@ -587,6 +587,7 @@ class Reader:
     assert step(result) == "make the object"
 
 
+@pytest.mark.slow
 def test_an_unbound_name_refutes(drive: Drive) -> None:
     text = "import torch\n\n\ndef same(x):\n    return x.new_ones(x.shape) + x\n"
     result = drive(text, "x.new_ones(x.shape)", "x.new_ones(x.shape, device=device)")

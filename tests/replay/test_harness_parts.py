@@ -35,6 +35,7 @@ def text_of(result: ReplayResult) -> str:
     return result.harness.text or ""
 
 
+@pytest.mark.slow
 def test_a_script_whose_data_is_not_there_is_run_from_its_loop_on(drive: Drive) -> None:
     result = drive(SCRIPT, "net(inputs), labels)", "net(inputs), labels.to(device))")
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
