@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Callable, Iterable, Sequence, Set
 
-from devfix_codemods.ir.expressions import unkeyed
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind
 from devfix_codemods.ir.guards import NEVER, joined, never
+from devfix_codemods.ir.items import unkeyed
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.loops import runs, takes_all

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
 from devfix_codemods.ir.guards import Tests, joined
+from devfix_codemods.ir.items import element_of, item_key, value_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
 
 if TYPE_CHECKING:
@@ -24,34 +25,6 @@ STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "Tens
 
 VALUE = "value"
 """What marks an element as a value of a mapping, as against a key."""
-
-
-def item_key(index: Node) -> str | None:
-    """How an environment calls an item under a constant: `['x']`."""
-    return f"[{index.extra!r}]" if index.op is Op.CONST and isinstance(index.extra, (str, int)) else None
-
-
-def unkeyed(name: str) -> object:
-    """The constant of an item, or the name of an attribute."""
-    return ast.literal_eval(name[1:-1]) if name.startswith("[") else name
-
-
-def _element_of(display: Node, index: object) -> Node | None:
-    """An element of a display, where none before it is starred."""
-    if not isinstance(index, int) or not -len(display.args) <= index < len(display.args):
-        return None
-    starred = any(isinstance(each.syntax, ast.Starred) for each in display.args)
-    return None if starred else display.args[index]
-
-
-def _value_of(display: Node, index: object) -> Node | None:
-    """The value under a key of a display, where nothing after it may have the same key: `{"x": x, **other}`."""
-    for key, value in zip(reversed(display.extras), reversed(display.args)):
-        if key is None:
-            return None
-        if key == index:
-            return value
-    return None
 
 
 class Expressions:
@@ -173,9 +146,9 @@ class Expressions:
             if found is not None:
                 return found
             known = base not in self.refilled
-            if known and base.op is Op.SEQUENCE and (element := _element_of(base, index.extra)) is not None:
+            if known and base.op is Op.SEQUENCE and (element := element_of(base, index.extra)) is not None:
                 return element
-            if known and base.op is Op.MAPPING and (value := _value_of(base, index.extra)) is not None:
+            if known and base.op is Op.MAPPING and (value := value_of(base, index.extra)) is not None:
                 return value
             found = self.node(Op.ITEM, one, (base,), index.extra)
             if key is not None:

@@ -4,7 +4,8 @@ import ast
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from devfix_codemods.ir.expressions import Expressions, item_key
+from devfix_codemods.ir.expressions import Expressions
+from devfix_codemods.ir.items import item_key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import Node, Op, Store
 

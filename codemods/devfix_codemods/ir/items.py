@@ -1,0 +1,33 @@
+"""Items under constant indices: how an environment calls them, and where they stand in a display."""
+
+import ast
+
+from devfix_codemods.ir.nodes import Node, Op
+
+
+def item_key(index: Node) -> str | None:
+    """How an environment calls an item under a constant: `['x']`."""
+    return f"[{index.extra!r}]" if index.op is Op.CONST and isinstance(index.extra, (str, int)) else None
+
+
+def unkeyed(name: str) -> object:
+    """The constant of an item, or the name of an attribute."""
+    return ast.literal_eval(name[1:-1]) if name.startswith("[") else name
+
+
+def element_of(display: Node, index: object) -> Node | None:
+    """An element of a display, where none before it is starred."""
+    if not isinstance(index, int) or not -len(display.args) <= index < len(display.args):
+        return None
+    starred = any(isinstance(each.syntax, ast.Starred) for each in display.args)
+    return None if starred else display.args[index]
+
+
+def value_of(display: Node, index: object) -> Node | None:
+    """The value under a key of a display, where nothing after it may have the same key: `{"x": x, **other}`."""
+    for key, value in zip(reversed(display.extras), reversed(display.args)):
+        if key is None:
+            return None
+        if key == index:
+            return value
+    return None
