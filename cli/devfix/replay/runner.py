@@ -46,8 +46,8 @@ class Task:
     the run reads `readable` and writes to its copy, no more, within its `allowance`; `devices` opens the accelerators.
     `imported` are modules, beside torch, that a process has imported which the run is to be a fork of; None is for an
     interpreter of its own. With `tests` the program is pytest. `notebook` is what the script is where it is one;
-    `watch` counts the lines of its program. With `search` a driver is
-    searched for in the place of running the script: as JSON text, what for.
+    `watch` counts the lines of its program. With `search` a driver is searched for in the place of running the script:
+    as JSON text, what for.
     """
 
     python: str

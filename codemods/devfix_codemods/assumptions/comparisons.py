@@ -66,8 +66,8 @@ class Comparisons:
                 continue
             sides = list(zip(node.args, (syntax.left, syntax.comparators[0])))
             for (device, written), (other, beside) in (sides, sides[::-1]) if self._pins(syntax) else ():
-                if other.op is Op.CONST and isinstance(other.extra, str):
-                    found = self._typed(syntax, device, written, other.extra)
+                if (text := _said(other)) is not None:
+                    found = self._typed(syntax, device, written, text)
                     found = found or self._of_caller(syntax, device, written, beside)
                     yield from [found] if found is not None else []
 
@@ -123,8 +123,8 @@ class Comparisons:
             return None
         pairs = ((node.args[0], syntax.left, node.args[1], syntax.comparators[0]),)
         for device, written, other, beside in (*pairs, *((c, d, a, b) for a, b, c, d in pairs)):
-            if other.op is Op.CONST and isinstance(other.extra, str):
-                found = self._with_text(syntax, device, written, other.extra, beside)
+            if (text := _said(other)) is not None:
+                found = self._with_text(syntax, device, written, text, beside)
             elif called(other, "torch.device") and len(other.args) == 2 and _said(other.args[1]) in _NUMBERED:
                 found = self._without_number(syntax, device, written, beside, str(other.args[1].extra))
             else:
@@ -324,9 +324,7 @@ def _choices(node: Node) -> list[Node]:
 
 
 def _is_text(node: Node) -> bool:
-    return any(isinstance(one.extra, str) and one.op is Op.CONST for one in _choices(node)) or isinstance(
-        node.syntax, ast.JoinedStr
-    )
+    return any(_said(one) is not None for one in _choices(node)) or isinstance(node.syntax, ast.JoinedStr)
 
 
 def _may_number(node: Node, depth: int = 0) -> bool:

@@ -14,7 +14,7 @@ from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.arguments import is_false, keyword
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import HOST
 from devfix_codemods.repairs.scope import values_of
@@ -105,21 +105,17 @@ def _leaves(module: Module) -> Iterator[Node]:
     """What is made a parameter, or told to need a gradient, or asked whether it needs one."""
     for function in module.functions:
         for store in function.stores:
-            if store.is_attribute and store.key == "requires_grad" and not _is_false(store.value):
+            if store.is_attribute and store.key == "requires_grad" and not is_false(store.value):
                 yield store.base
         for node in function.nodes:
             if node.op is Op.ATTR and node.extra == "requires_grad":
                 yield node.args[0]
-            elif node.op is Op.CALL and method(node) == "requires_grad_" and not any(map(_is_false, node.args[1:])):
+            elif node.op is Op.CALL and method(node) == "requires_grad_" and not any(map(is_false, node.args[1:])):
                 yield node.args[0].args[0]
             elif node.op is Op.CALL:
                 asked = keyword(node, "requires_grad")
-                if name(node.args[0]) in PARAMETERS or (asked is not None and not _is_false(asked)):
+                if name(node.args[0]) in PARAMETERS or (asked is not None and not is_false(asked)):
                     yield node
-
-
-def _is_false(node: Node) -> bool:
-    return node.op is Op.CONST and node.extra is False
 
 
 def _may_be_parameter(index: Index, discard: Discard) -> bool:

@@ -50,14 +50,12 @@ class Simple(Expressions):
 
     def _unpack(self, element: ast.expr, value: Node, index: int, count: int) -> None:
         """Bind one of `count` targets; behind a starred one the `index` counts from the end."""
-        same = value.op is Op.SEQUENCE and len(value.args) == count
-        last = value.op is Op.SEQUENCE and len(value.args) > count and index < 0
-        if (same or (last and all(one.op is not Op.ITER for one in value.args))) and not isinstance(
-            element, ast.Starred
-        ):
-            self.bind(element, value.args[index])
-        elif isinstance(element, ast.Starred):
+        elements = value.args if value.op is Op.SEQUENCE else ()
+        last = len(elements) > count and index < 0 and all(one.op is not Op.ITER for one in elements)
+        if isinstance(element, ast.Starred):
             self.bind(element.value, self.node(Op.ITEM, element, (value,), None))
+        elif len(elements) == count or last:
+            self.bind(element, elements[index])
         else:
             self.bind(element, self.node(Op.ITEM, element, (value,), index))
 

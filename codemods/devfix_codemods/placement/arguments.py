@@ -63,6 +63,11 @@ def is_none(node: Node) -> bool:
     return node.op is Op.CONST and node.extra is None
 
 
+def is_false(node: Node) -> bool:
+    """Whether a value is the constant False."""
+    return node.op is Op.CONST and node.extra is False
+
+
 def is_optional(node: Node) -> bool:
     """Whether a value is a parameter that a caller may leave out, so that it is None."""
     default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None

@@ -14,7 +14,7 @@ from devfix_codemods.ir import Class, Function, Guard, Node, Op
 from devfix_codemods.ir.guards import joined, literal
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
-from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.arguments import is_false, keyword
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.manual_moves import is_thrown_away
@@ -87,7 +87,7 @@ class Readers:
     def method(self, call: Node, base: Node) -> None:
         """`x.numpy()`; with `force=True` it copies by itself."""
         force = keyword(call, "force")
-        forced = force is not None and not (force.op is Op.CONST and force.extra is False)
+        forced = force is not None and not is_false(force)
         if forced or self._kinds.of(base) not in {Kind.TENSOR, None} or call.function in self._births.host_functions:
             return
         if (self._kinds.of(base) is Kind.TENSOR and not self._is_own(base)) or self._is_of_torch(base):

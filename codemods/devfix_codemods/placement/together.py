@@ -152,9 +152,11 @@ def _only_holds_state(module: Node) -> bool:
     """`torch.save(Net().state_dict(), path)`"""
     function = module.function
     users = function.module.users.get(module, ())
+    if not users or any(one.op is not Op.ATTR or one.extra not in _OF_STATE for one in users):
+        return False
     kept = {store.value for one in function.module.functions for store in one.stores}
     kept.update(value for value, _ in function.returns)
-    return bool(users) and module not in kept and all(one.op is Op.ATTR and one.extra in _OF_STATE for one in users)
+    return module not in kept
 
 
 _OF_STATE = frozenset({"state_dict", "load_state_dict"})
