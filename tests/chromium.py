@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -36,10 +37,14 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Served:
-    """One page on a server of its own, and all that a browser asked the server for."""
+    """One page, or a folder of them, on a server of its own, and all that a browser asked the server for.
+
+    Chromium hands what a page of a `file:` address stores to the next one late, or not at all: such pages are served.
+    """
 
     port: int = 0
     html: bytes = b""
+    folder: Path | None = None
     asked: list[str] = field(default_factory=list)
 
     @property
@@ -54,10 +59,13 @@ def served() -> Iterator[Served]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             found.asked.append(self.path)
-            self.send_response(200)
+            file = found.folder / self.path.lstrip("/") if found.folder is not None else None
+            known = file is None or file.is_file()
+            self.send_response(200 if known else 404)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
-            self.wfile.write(found.html)
+            if known:
+                self.wfile.write(file.read_bytes() if file is not None else found.html)
 
         def log_message(self, *_: object) -> None:
             pass

@@ -208,7 +208,9 @@ class TestReading:
             view.goto((strange / name).as_uri())
             assert view.evaluate("document.documentElement.scrollWidth") <= width
 
-    def test_the_theme_goes_with_the_reader(self, page: Page) -> None:
+    def test_the_theme_goes_with_the_reader(self, page: Page, report: Path, served: Served) -> None:
+        served.folder = report
+        page.goto(served.address + "index.html")
         for _ in range(2):
             page.locator("#theme").click()
         expect(page.locator("#theme")).to_have_text("Theme: dark")
@@ -218,11 +220,14 @@ class TestReading:
         expect(page.locator("#theme")).to_have_text("Theme: dark")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
-    def test_a_page_that_is_open_takes_the_theme_of_another(self, browser: Browser, report: Path) -> None:
+    def test_a_page_that_is_open_takes_the_theme_of_another(
+        self, browser: Browser, report: Path, served: Served
+    ) -> None:
+        served.folder = report
         with browser.new_context() as context:
             one, other = context.new_page(), context.new_page()
-            one.goto((report / "index.html").as_uri())
-            other.goto((report / "repositories/good.html").as_uri())
+            one.goto(served.address + "index.html")
+            other.goto(served.address + "repositories/good.html")
             one.locator("#theme").click()
             expect(other.locator("#theme")).to_have_text("Theme: light")
 

@@ -126,3 +126,54 @@ ACTIONS = """
 
 def test_the_count_of_the_actions_is_a_number(placed) -> None:
     assert placed(ACTIONS.format(asked="single_action_space")).births == []
+
+
+NAMED = """
+    from torch.utils.data import DataLoader
+    def run(data, device):
+        net = {made}.to(device)
+        for {name}, y in DataLoader(data):
+            {used}
+"""
+OTHER_THINGS = {
+    "a length": ("Net()", "text_lens", "net(y.to(device), text_lens)"),
+    "a text": ("Net()", "captions", "net(y.to(device), captions)"),
+    "what names rows": ("Net()", "sample_ids", "save(net(y.to(device)), sample_ids)"),
+}
+NUMBERS = {
+    "for a module": ("Net()", "token_ids", "net(token_ids)"),
+    "for a module of torch": ("nn.Embedding(9, 3)", "word_ids", "net(word_ids)"),
+    "beside a moved value": ("Net()", "ids", "net(y.to(device), ids)"),
+}
+
+
+@pytest.mark.parametrize(("made", "name", "used"), OTHER_THINGS.values(), ids=OTHER_THINGS)
+def test_what_has_the_name_of_another_thing(placed, made: str, name: str, used: str) -> None:
+    assert placed(NAMED.format(made=made, name=name, used=used)).births == []
+
+
+@pytest.mark.parametrize(("made", "name", "used"), NUMBERS.values(), ids=NUMBERS)
+def test_numbers_that_a_module_gets_are_tensors(placed, made: str, name: str, used: str) -> None:
+    assert placed(NAMED.format(made=made, name=name, used=used)).births
+
+
+def test_what_a_method_gives_of_an_unknown_value_may_be_an_array(placed) -> None:
+    program = """
+        from torch.utils.data import DataLoader
+        def run(data, device, score):
+            for x, y in DataLoader(data):
+                (score(x.to(device)).argmax(1) == y).sum()
+    """
+    assert placed(program).births == []
+
+
+def test_what_a_method_gives_of_a_modules_result_is_a_tensor(placed) -> None:
+    program = """
+        from torch.utils.data import DataLoader
+        def run(data, device):
+            net = nn.Linear(3, 3).to(device)
+            for x, y in DataLoader(data):
+                (net(x.to(device)).{} == y).sum()
+    """
+    assert placed(program.format("argmax(1)")).births
+    assert placed(program.format("max(1)[1]")).births

@@ -133,3 +133,78 @@ def test_what_is_changed_does_not(placed, made: str, called: str) -> None:
 def test_what_is_called_a_loader_is_one_behind_it(placed, made: str, called: str) -> None:
     program = _program(made, called.replace("DataLoader(data)", "data")).replace("data", "loader")
     assert placed(program).of("x").birth.links == ("named-loader",)
+
+
+ENTERED = """
+    from tqdm import tqdm
+    from torch.utils.data import DataLoader
+{made}
+    def run(data, device):
+        net = nn.Linear(3, 3).to(device)
+        with {manager} as bar:
+            for x in bar:
+                net(x)
+"""
+ENTER = """
+    class Bar:
+        def __init__(self, items):
+            self.items = items
+        def __enter__(self):
+            {gives}
+        def __exit__(self, *error):
+            pass
+        def __iter__(self):
+            yield from self.items
+"""
+OTHERS = {
+    "what gives something else": (ENTER.format(gives="return [1, 2]"), "Bar(DataLoader(data))"),
+    "what gives moved batches": (
+        ENTER.format(gives="return (x.cuda() for x in self.items)"),
+        "Bar(DataLoader(data))",
+    ),
+    "a file": ("", "open(data)"),
+}
+BARS = {
+    "a progress bar": ("", "tqdm(DataLoader(data), unit='batch')"),
+    "of what is counted": ("", "tqdm(enumerate(DataLoader(data)))"),
+    "another library's": ("    from alive_progress import alive_it\n", "alive_it(DataLoader(data))"),
+    "a class that gives itself": (ENTER.format(gives="return self"), "Bar(DataLoader(data))"),
+}
+
+
+@pytest.mark.parametrize(("made", "manager"), OTHERS.values(), ids=OTHERS)
+def test_what_with_gives_may_be_something_else(placed, made: str, manager: str) -> None:
+    assert placed(ENTERED.format(made=made, manager=manager)).births == []
+
+
+@pytest.mark.parametrize(("made", "manager"), BARS.values(), ids=BARS)
+def test_what_with_gives_is_gone_through(placed, made: str, manager: str) -> None:
+    program = ENTERED.format(made=made, manager=manager)
+    assert placed(program.replace("for x in bar", "for i, x in bar") if "enumerate" in manager else program).births
+
+
+DISPLAYS = {
+    "of a mapping": ('{"train": DataLoader(data), "test": DataLoader(data)}', "loaders[phase]"),
+    "of a comprehension": ('{one: DataLoader(data) for one in ("train", "test")}', "loaders[phase]"),
+    "of a list": ("[DataLoader(data), DataLoader(data)]", "loaders[phase]"),
+}
+DISPLAY = """
+    from torch.utils.data import DataLoader
+    def run(data, device, phase):
+        net = nn.Linear(3, 3).to(device)
+        loaders = {made}
+        for x in {part}:
+            net(x)
+"""
+
+
+def test_what_is_no_loader_in_a_display(placed) -> None:
+    made = '{"train": DataLoader(data), "test": [torch.zeros(3, device=device)]}'
+    assert placed(DISPLAY.format(made=made, part="loaders[phase]")).births == []
+    loaders = '{"train": DataLoader(data), "test": DataLoader(data)}'
+    assert placed(DISPLAY.format(made=loaders, part="loaders")).births == []  # its keys
+
+
+@pytest.mark.parametrize(("made", "part"), DISPLAYS.values(), ids=DISPLAYS)
+def test_any_part_of_a_display_of_loaders_is_one(placed, made: str, part: str) -> None:
+    assert placed(DISPLAY.format(made=made, part=part)).births

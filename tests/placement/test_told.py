@@ -55,3 +55,24 @@ def test_a_dtype_without_the_device_beside_it(placed) -> None:
 def test_a_dtype_of_what_is_placed_or_another_one(placed, lines: str) -> None:
     found = placed(TYPED.format(lines=lines))
     assert all("typed-beside-device" not in one.links for one in found.conflicts)
+
+
+AWARE = """
+    from models import load
+    from torch.utils.data import DataLoader
+    def run(data, device, options):
+        net = load(options)
+        {told}
+        net(torch.zeros(3, device=device))
+        for x in DataLoader(data):
+            net(x)
+"""
+
+
+def test_a_module_that_is_told_the_device_by_a_method_of_its_own_may_move_what_it_gets(placed) -> None:
+    assert placed(AWARE.format(told="net.set_device(device)")).births == []
+
+
+@pytest.mark.parametrize("told", ["net.to(device)", "net.eval()", "net.to(device).set_epoch(3)"])
+def test_one_that_is_moved_or_told_something_else_does_not(placed, told: str) -> None:
+    assert placed(AWARE.format(told=told)).births == ["x"]

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Iterable, Sequence, Set
 
+from devfix_codemods.ir.expressions import shows_progress
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind
 from devfix_codemods.ir.guards import NEVER, joined, never
 from devfix_codemods.ir.items import unkeyed
@@ -228,7 +229,9 @@ class ControlFlow(Simple):
             manager = self.value(item.context_expr)
             self.managers.append(manager)
             if item.optional_vars is not None:
-                self.bind(item.optional_vars, self.node(Op.ENTER, item.context_expr, (manager,), None))
+                gives_itself = shows_progress(manager)
+                entered = manager if gives_itself else self.node(Op.ENTER, item.context_expr, (manager,), None)
+                self.bind(item.optional_vars, entered)
         fails = any(made.op is Op.CALL and expects_error(made.args[0]) for made in self.managers[depth:])
         suppresses = any(made.op is Op.CALL and name_of(made.args[0]) == _SUPPRESS for made in self.managers[depth:])
         self.guard = joined(guard, MEANT_TO_FAIL) if fails else guard

@@ -301,9 +301,7 @@ class Expressions:
                     given = (each for each, word in zip(args, iterable.extras) if word is None)
                     parts = tuple(self.element(each, target) for each in given)
                     return self.node(Op.SEQUENCE, target, parts, "tuple")
-                if callee.extra in _PASSING:
-                    return self.element(args[0], target)
-                if isinstance(callee.extra, str) and callee.extra.rpartition(".")[2] in {"tqdm", "track", "trange"}:
+                if callee.extra in _PASSING or shows_progress(iterable):
                     return self.element(args[0], target)
             if callee.op is Op.ATTR and callee.extra == "items" and not args:
                 name = self.node(Op.UNKNOWN, None, (), "key")
@@ -346,6 +344,12 @@ class Expressions:
         raise NotImplementedError
 
 
+def shows_progress(value: Node) -> bool:
+    """Whether a value is a progress bar of a library, which gives the elements of what it is made with."""
+    callee = value.args[0] if value.op is Op.CALL else value
+    return callee.op is Op.REF and str(callee.extra).rpartition(".")[2] in _PROGRESS_BARS
+
+
 def _listed(one: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:
     """The values that a comprehension goes through, where it lists them itself: `[x.cuda() for x in (a, b)]`."""
     match one.generators:
@@ -358,6 +362,10 @@ def _listed(one: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr, ast.Await)
 _PASSING = frozenset({"builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "builtins.sorted"})
 _PASSING |= {"itertools.islice", "itertools.cycle", "builtins.next"}
+_PROGRESS_BARS = frozenset(
+    {"tqdm", "trange", "tqdm_notebook", "stqdm", "track", "alive_it", "progressbar", "progress_bar"}
+)
+"""Of tqdm, stqdm, rich, alive-progress, progressbar2, click and fastprogress, wherever they are imported from."""
 _COMPREHENSIONS = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict", ast.GeneratorExp: "generator"}
 _HANDLERS: dict[type[ast.expr], Callable[[Any, Any], Node]] = {
     ast.Constant: Expressions._constant,

@@ -1,5 +1,7 @@
 """Constraints of calls: of functions that are read, of libraries, of methods, of what is not read."""
 
+from functools import cached_property
+
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
@@ -9,7 +11,7 @@ from devfix_codemods.placement.calls import bound, goes_through, method
 from devfix_codemods.placement.kinds import PLACELESS
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_loss
 from devfix_codemods.placement.operation_constraints import Operations
-from devfix_codemods.placement.places import Where
+from devfix_codemods.placement.places import HOST, Where, place_of
 from devfix_codemods.placement.returns import given_on_host
 from devfix_codemods.placement.scalars import is_scalar
 from devfix_codemods.placement.targets import is_cast
@@ -199,6 +201,7 @@ class Calls:
         if self._kinds.is_module(callee):
             node = given_on_host(self._births, node) or node
             link = "module-call" if self._births.is_read(callee) else "module-call-by-use"
+            link = "module-aware-of-device" if self._kinds.find(callee) in self._aware_of_device else link
             link = "loss-call" if self._kinds.losses_of(callee) else link
             link = "metric-call" if self._kinds.is_metric(callee) else link
             if self._kinds.is_recurrent(callee):
@@ -225,6 +228,19 @@ class Calls:
             elif link == "unknown-call" and self._gets_module_and_tensor(given):
                 link = "called-together"
         self._meet(node, given, link, scalars=False)
+
+    @cached_property
+    def _aware_of_device(self) -> set[Node]:
+        """What stands for the modules that are told a device by a method of their own, `net.set_device(device)`, which
+        nothing here defines: they may take what they get there."""
+        calls = (one for one in self._births.module.of(Op.CALL) if one not in self._kinds.calls)
+        return {
+            self._kinds.find(one.args[0].args[0])
+            for one in calls
+            if one.args[0].op is Op.ATTR
+            and method_effect(str(one.args[0].extra)) is None
+            and any(place_of(each, self._kinds) not in {None, HOST} for each in one.args[1:] if each.op is not Op.CONST)
+        }
 
     def _is_placed_already(self, node: Node) -> bool:
         """Whether what a call gives has no place, or is known to be where it is."""

@@ -15,9 +15,10 @@ from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders, is_no_tensor
-from devfix_codemods.placement.naming import sounds_like_text, sounds_otherwise
+from devfix_codemods.placement.naming import sounds_like_number, sounds_like_text, sounds_otherwise
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.placement.replaced_parts import replaced
+from devfix_codemods.placement.strengths import STRENGTHS
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -91,8 +92,26 @@ class Elements:
         return (called is not None and called.yields) or any(calls_builtin(one, "next") for one in users)
 
     def _add(self, node: Node, birth: Birth, link: str) -> None:
-        link = "named-as-text" if sounds_like_text(node) else "named-otherwise" if sounds_otherwise(node) else link
-        self._graph.add(Source(node, HOST, birth, (link,)))
+        doubt = self._doubt(node)
+        said = link if doubt is None else min(doubt, link, key=STRENGTHS.__getitem__)
+        self._graph.add(Source(node, HOST, birth, (said,)))
+
+    def _doubt(self, node: Node) -> str | None:
+        """What the name of a value says against its being a tensor of the device, where nothing shows that it is."""
+        if sounds_like_text(node):
+            return "named-as-text" if self._kinds.of(node) is not Kind.TENSOR else None
+        if not sounds_otherwise(node):
+            return None
+        if not sounds_like_number(node):
+            return "named-otherwise"
+        if self._kinds.of(node) is Kind.TENSOR:
+            return None
+        return "named-as-number-for-module" if self._is_for_module(node) else "named-otherwise"
+
+    def _is_for_module(self, node: Node) -> bool:
+        """Whether a module, or a loss, gets a value, as it gets few that are no tensors."""
+        calls = (one for one in self._births.module.users.get(node, ()) if one.op is Op.CALL and node in one.args[1:])
+        return any(self._kinds.of(one.args[0]) is Kind.MODULE for one in calls)
 
     def _is_born(self, node: Node) -> bool:
         if self._is_refilled(node) or node in self.replaced:

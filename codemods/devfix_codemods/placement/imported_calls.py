@@ -35,7 +35,12 @@ def moves(imported: ImportedDefinitions, call: Node) -> bool:
     called = imported.definition(call.args[0])
     if not isinstance(called, Function) or called.module is call.function.module:
         return False
-    return any(_moves_parameter(one) for value, _ in called.returns for one in _choices(value))
+    return any(_moved_parameter(one) is not None for value, _ in called.returns for one in _choices(value))
+
+
+def moves_itself(parameter: Node) -> bool:
+    """Whether a function of another file moves what it gets: `x = x.to(self.device)`."""
+    return any(one.op is Op.CALL and _moved_parameter(one) is parameter for one in parameter.function.nodes)
 
 
 def place_given(kinds: Kinds, call: Node) -> Place | None:
@@ -97,25 +102,25 @@ def _choices(node: Node) -> tuple[Node, ...]:
     return node.args if node.op is Op.PHI else (node,)
 
 
-def _moves_parameter(node: Node) -> bool:
-    """`Variable(x).cuda()`, `x.to(device)` of a parameter."""
+def _moved_parameter(node: Node) -> Node | None:
+    """The parameter that a value is a moved copy of: `Variable(x).cuda()`, `x.to(device)`."""
     moved = False
     for _ in range(MOST_STEPS):
         if node.op is Op.PARAM:
-            return moved
+            return node if moved else None
         if node.op is not Op.CALL:
-            return False
+            return None
         callee = node.args[0]
         found = names(callee)
         row = effect_of(callee)
         if row is Effect.CUDA or (row is Effect.MOVE and not any(_is_type(one) for one in node.args[1:])):
             moved = True
         elif row not in {Effect.PASS, Effect.SAME}:
-            return False
+            return None
         if len(node.args) < 2 and found:
-            return False
+            return None
         node = node.args[1] if found else callee.args[0]
-    return False
+    return None
 
 
 def _is_type(node: Node) -> bool:

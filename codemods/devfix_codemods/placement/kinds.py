@@ -28,9 +28,11 @@ from devfix_codemods.placement.uses import (
     asked_for_both,
     called_models,
     called_parts,
+    computed_by_modules,
     given_and_got,
     given_to_modules,
     keys,
+    loaders_in_displays,
     made_of_one,
     made_of_pictures,
     masked,
@@ -96,6 +98,7 @@ class Kinds(Facts):
         for node in module.of(Op.ATTR):  # once more, of parameters whose class the calls have told
             if (owner := self.object_class(node.args[0])) is not None:
                 of_field(self, node, owner)
+        loaders_in_displays(self)
         given_and_got(self)
         parts_of_one(self)
         for function in module.functions:
@@ -113,6 +116,7 @@ class Kinds(Facts):
         self._trained_names = {one.extra for one in callees if one.op is Op.PARAM}
         called_models(self)
         called_parts(self)
+        computed_by_modules(self)
 
     def _function(self, function: Function) -> None:
         owner, itself = function.owner, function.self_node

@@ -13,6 +13,7 @@ _OTHERWISE = re.compile(
     r"(?i)(^|_)(len|lens|length|lengths|size|sizes|num|text|texts|caption|captions|path|paths|name|names|file|files|"
     r"filename|filenames|dict|extra|extras|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names)s?$"
 )
+_NUMBERS = re.compile(r"(?i)(^|_)(id|idx|key|word)s?$")
 _TEXTS = re.compile(r"(?i)(^|_)(text|caption|path|file|filename|sentence|title|url)s?$")
 _LENGTHS = frozenset(
     ["length", "lengths", "len", "lens", "seqlen", "seqlens", "size", "sizes", "count", "counts", "num"]
@@ -47,6 +48,11 @@ def sounds_otherwise(node: Node) -> bool:
 def sounds_like_text(node: Node) -> bool:
     """Whether a value is called what texts are called, which have no place."""
     return all(_TEXTS.search(one) is not None for one in _called(node))
+
+
+def sounds_like_number(node: Node) -> bool:
+    """Whether a value is called what numbers are called that stand for something: as batches they are tensors."""
+    return all(_NUMBERS.search(one) is not None for one in _called(node))
 
 
 def _called(node: Node) -> Iterator[str]:

@@ -3,10 +3,11 @@
 import ast
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, computes, libraries
+from devfix_codemods.catalogue import Effect, Kind, computes, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Guard, Node, Op
-from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.ir.expressions import VALUE
+from devfix_codemods.ir.keys import key, name, names, resolved
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.calls import method as method_of
@@ -45,6 +46,22 @@ def _sources_of(node: Node) -> list[Node]:
 def _is_tested(value: Node, guard: Guard) -> bool:
     """Whether a guard asks what sort of thing a value is: it may be another one elsewhere."""
     return any(isinstance(atom, tuple) and atom[:2] == ("isinstance", key(value)) for atom, _ in guard)
+
+
+def loaders_in_displays(kinds: "Kinds") -> None:
+    """Any part of `{"train": DataLoader(…), "test": DataLoader(…)}` is one of these loaders."""
+    displays = {
+        kinds.find(display): display.args
+        for op in (Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION)
+        for display in kinds.module.of(op)
+        if display.args and all(kinds.of(one) is Kind.LOADER for one in display.args)
+    }
+    parts = (*kinds.module.of(Op.ITEM), *kinds.module.of(Op.ITER)) if displays else ()
+    for part in parts:
+        whole = resolved(part.args[0])
+        is_key = part.op is Op.ITER and part.extra != VALUE and kinds.of(whole) is Kind.MAPPING
+        for loader in displays.get(kinds.find(whole), ()) if not is_key else ():
+            kinds.unify(part, loader)
 
 
 def given_and_got(kinds: "Kinds") -> None:
@@ -112,6 +129,17 @@ def given_to_modules(kinds: "Kinds") -> None:
         called = kinds.find(node.args[0]) in made
         if called and len(node.args) > 1 and node.extras[:1] == (None,):
             kinds.say(node.args[1], Kind.TENSOR, 1)
+
+
+def computed_by_modules(kinds: "Kinds") -> None:
+    """`net(x).max(1)[1]`: tensors, as modules give no arrays, of which many methods have the same names."""
+    for node in kinds.module.of(Op.CALL):
+        callee = node.args[0]
+        base = callee.args[0] if callee.op is Op.ATTR and method_effect(str(callee.extra)) is Effect.SAME else None
+        if base is not None and base.op is Op.CALL and kinds.is_module(base.args[0]):
+            parts = (one for one in kinds.module.users.get(node, ()) if one.op is Op.ITEM and one.args[0] is node)
+            for one in (base, node, *parts):
+                kinds.say(one, Kind.TENSOR, 1)
 
 
 def moved_callables(kinds: "Kinds") -> None:

@@ -98,6 +98,18 @@ def _after(kinds: "Kinds", node: Node) -> None:
     kinds.unify(node, node.args[0])
 
 
+def _enter(kinds: "Kinds", node: Node) -> None:
+    """`with Trainer() as trainer`, where `__enter__` returns the very object."""
+    manager = node.args[0]
+    made = kinds.object_class(manager)
+    classes = made.lineage() if made is not None else ()
+    enter = next((one.methods["__enter__"] for one in classes if "__enter__" in one.methods), None)
+    if enter is not None and all(value is enter.self_node for value, _ in enter.returns):
+        kinds.unify(node, manager)
+        if manager in kinds.gone_through:
+            kinds.gone_through[node] = kinds.gone_through[manager]
+
+
 def _operation(kinds: "Kinds", node: Node) -> None:
     for one in node.args:
         if one.op is Op.CALL and one.args[0].op is Op.ATTR and one.args[0].extra in _CASTS_OF_TENSORS:
@@ -213,6 +225,7 @@ _HANDLERS = {
     Op.CONST: _const,
     Op.ATTR: _attr,
     Op.AFTER: _after,
+    Op.ENTER: _enter,
     Op.OPERATION: _operation,
     Op.COMPARE: _compare,
     Op.ITEM: of_item,

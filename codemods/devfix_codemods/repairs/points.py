@@ -92,7 +92,11 @@ def _is_stored(name: ast.Name) -> bool:
 
 
 def before(node: Node) -> Point | None:
-    """The point before the statement that computes `node`."""
+    """The point before the statement that computes `node`; in a lambda, which has no statements, its beginning."""
+    if isinstance(node.function.syntax, ast.Lambda):
+        environment: Environment = {}
+        environment.update(node.function.parameters)
+        return Point(environment, node.guard, node)
     return _at(node, after=False)
 
 

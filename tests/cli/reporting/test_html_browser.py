@@ -183,7 +183,9 @@ class TestReading:
         page.emulate_media(color_scheme="dark")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == colours[1]
 
-    def test_what_is_chosen_is_remembered(self, page: Page) -> None:
+    def test_what_is_chosen_is_remembered(self, page: Page, tree: Path, served: Served) -> None:
+        served.html = (tree / "devfix-report.html").read_bytes()
+        page.goto(served.address)
         for _ in range(2):
             page.locator("#theme").click()
         page.reload()
