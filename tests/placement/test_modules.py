@@ -76,6 +76,19 @@ def test_a_runner_gives_tests_what_is_on_the_host(placed) -> None:
     assert placed(program.format(name="layer")).births == ["nn.Linear(3, 3)"]
 
 
+def test_what_a_script_gives_its_own_tests_is_where_it_put_that(placed) -> None:
+    program = """
+        def test_model(model, x):
+            return model(x) * torch.ones(3)
+        def main(x, device):
+            model = nn.Linear(3, 3).to(device)
+            x = x.to(device)
+            {call}
+    """
+    assert placed(program.format(call="print(test_model(model, x))")).births == ["torch.ones(3)"]
+    assert placed(program.format(call="pytest.main()")).births == []
+
+
 ENGINE = """
     from ignite.engine import create_supervised_trainer
     def main(device):
