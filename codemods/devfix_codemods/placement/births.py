@@ -247,7 +247,7 @@ class Births:
         elif row in {Effect.LIKE, Effect.ENGINE} and has_device(node):
             self._moves.placed(node)
         elif row is Effect.MODULE:
-            self._modules.of_torch(node, qualified)
+            self._modules.of_torch(node)
         elif row is Effect.LOAD:
             self._moves.loaded(node)
         elif qualified.startswith(libraries.ON_DEVICE):
