@@ -293,6 +293,8 @@ def test_what_cannot_be_read_is_one_line(folder: Path) -> None:
         manifest.read("none.toml")
     with pytest.raises(UsageError, match=r"the manifest a\.toml names no repository; it needs a \[\[repo\]\] table"):
         read("publish = 'none'\n", "a.toml")
+    with pytest.raises(UsageError, match=r"the manifest b\.toml names no repository; it needs a \[\[repo\]\] table"):
+        read("repo = []\n", "b.toml")
     with pytest.raises(UsageError, match="the manifest plain names no repository; it needs git repositories directly"):
         manifest.read("plain")
     with pytest.raises(UsageError, match="the manifest standard input names no repository; it needs one URL or path"):

@@ -1,6 +1,6 @@
 """Modules that are made, kept, taken apart, and left behind: which of them stay on the host."""
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 from devfix_codemods.ir import Op
@@ -74,6 +74,39 @@ def test_a_runner_gives_tests_what_is_on_the_host(placed) -> None:
     program = "def {name}(x):\n    return nn.Linear(3, 3)(x)\n"
     assert placed(program.format(name="test_layer")).births == []
     assert placed(program.format(name="layer")).births == ["nn.Linear(3, 3)"]
+
+
+def test_what_a_script_gives_its_own_tests_is_where_it_put_that(placed) -> None:
+    program = """
+        def test_model(model, x):
+            return model(x) * torch.ones(3)
+        def main(x, device):
+            model = nn.Linear(3, 3).to(device)
+            x = x.to(device)
+            {call}
+    """
+    assert placed(program.format(call="print(test_model(model, x))")).births == ["torch.ones(3)"]
+    assert placed(program.format(call="pytest.main()")).births == []
+
+
+PLACED = "nn.Linear(3, 3, device=device)"
+CONTAINERS = {
+    "told a device": (f"net = nn.Sequential({PLACED}, nn.ReLU())", False),
+    "in a container": (f"net = nn.Sequential(nn.Sequential({PLACED}), {PLACED})", False),
+    "out of a comprehension": (f"net = nn.Sequential(*[{PLACED} for _ in range(3)])", False),
+    "out of a list that is filled": (f"row = []\nfor _ in x: row.append({PLACED})\nnet = nn.Sequential(*row)", False),
+    "of a caller": (f"net = nn.Sequential(given, {PLACED})", False),
+    "told nothing": (f"net = nn.Sequential(nn.Linear(3, 3), {PLACED})", True),
+    "told the host": ("net = nn.Sequential(nn.Linear(3, 3, device='cpu'))", True),
+    "put into a list": (f"row = [{PLACED}]\nrow.append(nn.Linear(3, 3))\nnet = nn.Sequential(*row)", True),
+    "of itself": ("row = [nn.Linear(3, 3)]\nrow.append(nn.Sequential(*row))\nnet = nn.Sequential(*row)", True),
+}
+
+
+@pytest.mark.parametrize(("made", "is_left"), CONTAINERS.values(), ids=CONTAINERS)
+def test_a_container_is_where_its_parts_were_placed(placed, made: str, is_left: bool) -> None:
+    body = indent(f"{made}\nreturn net(x.to(device))", " " * 4)
+    assert bool(placed(f"def f(x, device, given):\n{body}\n").births) == is_left
 
 
 ENGINE = """

@@ -95,6 +95,67 @@ def test_a_module_in_two_places_is_odd(script: Path, capsys: pytest.CaptureFixtu
     ]
 
 
+FROZEN = """
+import torch
+from torch import nn
+
+class {name}(nn.Linear):
+    pass
+
+teacher = {name}(4, 4).to("cuda")
+model = nn.Linear(4, 4).to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+x = torch.ones(2, 4, device="cuda")
+(model(x) - teacher(x).detach()).sum().backward()
+optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("SemanticEncoder", "others"), ("ModelEma", "averages and copies"), ("EMAModel", "averages and copies")],
+)
+def test_the_name_of_an_average_has_the_word(
+    script: Path, capsys: pytest.CaptureFixture[str], name: str, title: str
+) -> None:
+    script.write_text(FROZEN.format(name=name))
+    assert main(["audit", str(script), "--on", "simulated"]) == 0
+    assert f"\n{title}:\n  teacher ({name}): cuda:0\n" in capsys.readouterr().out
+
+
+PARTLY = """
+import torch
+from torch import nn
+
+class Net(nn.Linear):
+    def forward(self, x, shaped):
+        return super().forward(x.to(self.weight.device))
+
+model = Net(4, 4).to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+for step in range(2):
+    model(torch.ones(2, 4), torch.ones(2, device="meta")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    optimizer.state[model.bias]["momentum_buffer"] = torch.ones({size})
+    model.bias.requires_grad_(False)
+"""
+
+
+def test_what_is_odd_is_named_alone(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(PARTLY.replace("{size}", "4"))
+    code, document = audited(script, capsys)
+    assert (code, document["odd"]) == (
+        1,
+        [
+            "a part of the state of `optimizer` is on the host, its parameters on cuda:0",
+            "Net, on cuda:0, gets input on the host at train.py:12",
+        ],
+    )
+    script.write_text(PARTLY.replace("{size}", "4, device='cuda'"))
+    assert audited(script, capsys)[1]["odd"] == ["Net, on cuda:0, gets input on the host at train.py:12"]
+
+
 def test_a_crash_is_told_as_a_postmortem(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script.write_text(TRAINING.replace("target = target.to(device)", "pass"))
     code, document = audited(script, capsys)

@@ -258,6 +258,18 @@ FIXES = {
         "x = torch.zeros(3)\nx.cpu()\ny = x.numpy()\n",
         "x = torch.zeros(3)\nx = x.cpu()\ny = x.numpy()\n",
     ),
+    "in brackets": (
+        'x = torch.zeros(3)\nif x.sum():\n    (x\n        .to("cuda"))\n    x.cuda()\ny = x + 1\n',
+        'x = torch.zeros(3)\nif x.sum():\n    x = (x\n        .to("cuda"))\n    x = x.cuda()\ny = x + 1\n',
+    ),
+    "an element of a list": (
+        "def f(x: list[torch.Tensor], device):\n    x[0].to(device)\n    return x[0] * 2\n",
+        "def f(x: list[torch.Tensor], device):\n    x[0] = x[0].to(device)\n    return x[0] * 2\n",
+    ),
+    "what a tensor holds": (
+        "def f(x: torch.Tensor, device):\n    x.data.to(device)\n    return x * 2\n",
+        "def f(x: torch.Tensor, device):\n    x.data = x.data.to(device)\n    return x * 2\n",
+    ),
     "an argument over several lines": (
         'x = torch.zeros(3)\nx.to(\n    "cuda",\n    non_blocking=True,\n)\ny = x + 1\n',
         'x = torch.zeros(3)\nx = x.to(\n    "cuda",\n    non_blocking=True,\n)\ny = x + 1\n',
@@ -429,6 +441,24 @@ OUTER = """
         {line}
         return loss * SCALE + gain
 """
+
+
+@pytest.mark.parametrize(
+    ("made", "part"),
+    [
+        ("x", "y[0]"),
+        ("x", "y.T"),
+        ("x", "y.grad"),
+        ("torch.ones(3, 3)", "y[i]"),
+        ("x.split(1)", "y[0]"),
+        ("x.max(0)", "y.values"),
+    ],
+)
+def test_what_takes_no_part_from_elsewhere_is_moved_as_a_whole(rule, made: str, part: str) -> None:
+    lines = (f"    y = {made}", f"    {part}.to(device)", f"    return {part} + torch.ones(3, device=device)")
+    finding = rule.finding("\n".join(("import torch", "def f(x: torch.Tensor, i, device):", *lines, "")))
+    assert finding.fix is None
+    assert finding.advice == f"move `y` as a whole: an assignment to `{part}` moves nothing"
 
 
 def test_a_name_of_the_module_gets_advice(rule) -> None:

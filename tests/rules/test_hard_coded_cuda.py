@@ -144,6 +144,16 @@ SILENT = {
         def f(x: torch.Tensor):
             return x + torch.zeros(3).to("cuda:1")
     """,
+    "a card of its own by its number": """
+        import torch
+        def f(x: torch.Tensor):
+            return x + torch.zeros(3).to(torch.device("cuda", 1))
+    """,
+    "a card that is chosen by a number": """
+        import torch
+        def f(x: torch.Tensor, rank):
+            return x + torch.zeros(3).to(torch.device("cuda", rank))
+    """,
     "a card that is chosen": """
         import torch
         def f(x: torch.Tensor, gpu, rank):
@@ -779,12 +789,30 @@ def test_the_number_of_a_card_in_a_script(rule) -> None:
     assert rule.unchanged_unless_unsafe(program) == program.replace("cuda:1", "cuda")
 
 
-def test_numbers_of_several_cards_are_a_plan(rule) -> None:
+@pytest.mark.parametrize("first", ["cuda:1", "cuda:0"])
+def test_numbers_of_several_cards_are_a_plan(rule, first: str) -> None:
     program = HEAD + (
-        'first = torch.device("cuda:1" if torch.cuda.is_available() else "cpu")\n'
+        f'first = torch.device("{first}" if torch.cuda.is_available() else "cpu")\n'
         'second = torch.device("cuda:2" if torch.cuda.is_available() else "cpu")\n'
     )
     assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize("count", ["torch.cuda.device_count()", "cards"])
+def test_a_card_that_was_counted_is_there(rule, count: str) -> None:
+    program = HEAD + (
+        "cards = torch.cuda.device_count()\n"
+        f'device = torch.device("cuda:1" if torch.cuda.is_available() and {count} > 1 else "cpu")\n'
+    )
+    assert rule.findings(program) == ()
+    assert len(rule.findings(program.replace(f" and {count} > 1", ""))) == 1
+
+
+@pytest.mark.parametrize("given", ['type="cuda"', 'type="cuda", index=0', '"cuda", 0'])
+def test_the_device_of_a_script_may_be_given_by_keyword(rule, given: str) -> None:
+    program = HEAD + f"device = torch.device({given})\nmodel = nn.Linear(3, 3).to(device)\n"
+    chosen = given.replace('"cuda"', '"cuda" if torch.cuda.is_available() else "cpu"')
+    assert rule.unchanged_unless_unsafe(program) == program.replace(given, chosen)
 
 
 def test_the_text_of_a_device_may_hold_a_number(rule) -> None:

@@ -210,6 +210,11 @@ OTHER = {
 }
 
 
+@pytest.mark.parametrize(("name", "is_told"), [("semantic_heads", True), ("net_emas", False), ("netEma", False)])
+def test_an_average_is_kept_out_by_a_word_of_its_name(rule, name: str, is_told: bool) -> None:
+    assert bool(rule.findings(net(f"self.{name} = [nn.Linear(2, 2), nn.Linear(2, 2)]"))) == is_told
+
+
 @pytest.mark.parametrize(("body", "rest"), OTHER.values(), ids=OTHER.keys())
 def test_what_a_module_container_could_not_do_is_left_alone(rule, body, rest):
     assert rule.findings(net(body, rest)) == ()

@@ -41,6 +41,8 @@ def worker(body: str, head: str = HEAD) -> str:
 
 
 SILENT = {
+    "several numbers under a star": worker("model = Net()\nmodel = DDP(model, device_ids=[*given])"),
+    "numbers that are no list": worker("model = Net()\nmodel = DDP(model, device_ids={rank})"),
     "a copy of what is moved": worker("net = Net().to(rank)\nmodel = DDP(copy.deepcopy(net), device_ids=[rank])", COPY),
     "a copy that has a name": worker(
         "net = Net().to(rank)\ntwin = copy.deepcopy(net)\nmodel = DDP(twin, device_ids=[rank])", COPY
@@ -187,6 +189,22 @@ FIXED = {
     "built in the call": (
         "model = DDP(Net(), device_ids=[rank])",
         "model = DDP(Net().to(rank), device_ids=[rank])",
+    ),
+    "told its device by a list with a name": (
+        "model, ids = Net(), [rank]\nmodel = DDP(model, device_ids=ids)",
+        "model, ids = Net(), [rank]\nmodel = DDP(model.to(ids[0]), device_ids=ids)",
+    ),
+    "one of two models": (
+        "model = DDP(Net() if args.big else Net(), device_ids=[rank])",
+        "model = DDP((Net() if args.big else Net()).to(rank), device_ids=[rank])",
+    ),
+    "one of two models in a chain": (
+        "model = DDP(Net() if args.big else Net(), device_ids=[rank]).to(device)",
+        "model = DDP((Net() if args.big else Net()).to(device), device_ids=[rank])",
+    ),
+    "a chain with comments and further options": (
+        "model = DDP(\n    module=Net(),  # the small one\n    device_ids=[rank], **given\n).to(device)",
+        "model = DDP(\n    module=Net().to(device),  # the small one\n    device_ids=[rank], **given\n)",
     ),
     "converted before": (
         f"model = Net()\n{CONVERTED}\nmodel = DDP(model, device_ids=[rank])",

@@ -1,11 +1,15 @@
 """What an audited run had where, as frozen data, and what is odd about it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from devfix.replay.postmortem import BatchValue, ModuleValue, OptimizerValue, Value
 from devfix.replay.postmortem.decoding import decode_value
+
+_AVERAGE = re.compile(r"(?<![A-Za-z])ema(?![a-z])|Ema(?![a-z])|(?<![A-Z])EMA(?![a-z])|AveragedModel")
+"""Names of classes that keep an average: `ema` is a word of them, as it is none of `SemanticEncoder`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ def _sites(records: Sequence[Mapping[str, Any]]) -> tuple[Site, ...]:
 
 
 def _is_average(value: Value) -> bool:
-    return isinstance(value, ModuleValue) and ("ema" in value.type.lower() or value.type == "AveragedModel")
+    return isinstance(value, ModuleValue) and _AVERAGE.search(value.type) is not None
 
 
 def _mixed(value: Value) -> list[str]:
@@ -123,19 +127,22 @@ def _mixed(value: Value) -> list[str]:
 
 
 def _apart(optimizer: OptimizerValue) -> list[str]:
-    if not optimizer.state_places or set(optimizer.state_places) <= set(optimizer.places):
+    apart = [place for place in optimizer.state_places if place not in optimizer.places]
+    if not apart:
         return []
-    here, there = (_named(next(iter(places))) for places in (optimizer.state_places, optimizer.places))
-    return [f"the state of `{optimizer.expression}` is on {here}, its parameters on {there}"]
+    whole = "the" if len(apart) == len(optimizer.state_places) else "a part of the"
+    here, there = _list(apart), _list([*optimizer.places])
+    return [f"{whole} state of `{optimizer.expression}` is on {here}, its parameters on {there}"]
 
 
 def _strangers(audit: Audit) -> list[str]:
     """Inputs that a module got from another place than its own."""
     found = []
     for site in audit.inputs:
-        places, at = set(site.details.get("places", ())), set(site.details.get("at", ()))
-        if at and places - at - {"meta"}:
-            given = _list(sorted(places - at))
+        at = set(site.details.get("at", ()))
+        elsewhere = set(site.details.get("places", ())) - at - {"meta"}
+        if at and elsewhere:
+            given = _list(sorted(elsewhere))
             found.append(f"{site.details['module']}, on {_list(sorted(at))}, gets input on {given} at {site.where}")
     return found
 

@@ -86,6 +86,11 @@ def called(node: Node, *qualified: str) -> bool:
     return node.op is Op.CALL and any(one in qualified for one in names(node.args[0]))
 
 
+def closed(written: ast.expr, text: str) -> str:
+    """The text of an expression, with brackets where an attribute of it needs them."""
+    return text if isinstance(written, ast.Name | ast.Attribute | ast.Call | ast.Subscript) else f"({text})"
+
+
 def unindented(text: str, statement: ast.stmt) -> str:
     """A text out of a statement, its later lines without the indentation of the first: edits indent every line anew."""
     return re.sub(rf"(?<=\n)[ \t]{{0,{statement.col_offset}}}", "", text)

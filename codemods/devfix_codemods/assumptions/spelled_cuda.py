@@ -111,9 +111,9 @@ def _written(call: ast.Call, node: Node, given: Node | None) -> ast.expr | None:
 
 
 def names_cuda(node: Node) -> bool:
-    """`"cuda"`, `"cuda:0"`, `torch.device("cuda")`, written there."""
+    """`"cuda"`, `"cuda:0"`, `torch.device("cuda")`, `torch.device("cuda", 0)`, written there."""
     if called(node, "torch.device"):
-        return len(node.args) > 1 and names_cuda(node.args[1])
+        return len(node.args) > 1 and names_cuda(node.args[1]) and all(map(_is_first_card, node.args[2:]))
     return node.op is Op.CONST and isinstance(node.extra, str) and _FIRST.match(node.extra) is not None
 
 

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator
 
 from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.index import Index, method, unindented
+from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import PARAMETERS
 from devfix_codemods.discards.discarded import Discard, are_beside, behind, is_missed
 from devfix_codemods.discards.tensors import Tensors
 from devfix_codemods.edits.operations import ReplaceStatement
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Module, Node, Op
-from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_false, keyword
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import HOST
 from devfix_codemods.repairs.scope import values_of
 
@@ -36,7 +38,7 @@ def _told(index: Index, tensors: Tensors, discard: Discard) -> Answer:
     advice, fix = _obstacle(index, discard, called), None
     if advice is None:
         advice = f"assign the result to `{discard.target}`"
-        text = unindented(index.text(discard.syntax), discard.statement)
+        text = unindented(index.text(discard.statement), discard.statement)  # with brackets around the call
         edit = ReplaceStatement(index.source.span(discard.statement), f"{discard.target} = {text}")
         fix = Fix(_safety(index, tensors, discard), f"Assign the {done} tensor to `{discard.target}`", (edit,))
     message = f"`{called}.{how}(…)` returns a {done} copy that is thrown away: `{called}` stays {stays} it is"
@@ -57,6 +59,8 @@ def _obstacle(index: Index, discard: Discard, called: str) -> str | None:
         return f"delete the line: `{called}` is on the device of the module already"
     if (module := _module_on_host(index, discard)) is not None:
         return f"move `{module}` as well and assign the result to `{called}`, or delete the line"
+    if (whole := _whole_of(index, discard)) is not None:
+        return f"move `{whole}` as a whole: an assignment to `{called}` moves nothing"
     if discard.owner is not None and isinstance(discard.owner.syntax, ast.expr | ast.arg):
         return f"assign the result to `{called}.data`, or move `{_spelled(discard.owner)}`, which holds it"
     if _is_leaf(index, discard.receiver):
@@ -66,6 +70,31 @@ def _obstacle(index: Index, discard: Discard, called: str) -> str | None:
     if _is_of_another_scope(discard):
         return f"read `{index.text(discard.syntax)}` instead: an assignment would make `{called}` a local name"
     return None
+
+
+def _whole_of(index: Index, discard: Discard) -> str | None:
+    """`x` of `x[0]` and `x.T`, if it takes no part from elsewhere: tensors copy it back, or refuse it as tuples do."""
+    moved, part = discard.moved, discard.receiver
+    if not isinstance(moved, ast.Subscript | ast.Attribute) or part.op not in {Op.ITEM, Op.ATTR}:
+        return None
+    kinds, whole = index.analysis.kinds, part.args[0]
+    if kinds.of(whole) is not Kind.TENSOR or (isinstance(moved, ast.Attribute) and moved.attr == "data"):
+        return None
+    roots = index.analysis.constraints.births.roots(whole)
+    refuses = isinstance(moved, ast.Attribute) or (bool(roots) and all(_is_no_list(kinds, one) for one in roots))
+    return index.text(moved.value) if refuses else None
+
+
+def _is_no_list(kinds: Kinds, tensor: Node) -> bool:
+    """Whether what counts as a tensor is one, or a tuple of some, and not a list: a list is told by its annotation."""
+    if tensor.op is Op.PARAM:
+        return kinds.says_surely(tensor, Kind.TENSOR) and tensor not in kinds.rows
+    if tensor.op is not Op.CALL:
+        return False
+    of_torch = (one for one in names(tensor.args[0]) if one.startswith("torch."))
+    return (
+        any(effect(canonical(one)) is not None for one in of_torch) or method_effect(method(tensor) or "") is not None
+    )
 
 
 def _spelled(node: Node) -> str:

@@ -39,18 +39,12 @@ class Wrapper:
 
     @property
     def only_id(self) -> Node | None:
-        """The element of `device_ids` that is spelled out as a list of one."""
-        return (
-            self.ids.args[0]
-            if self.ids is not None and self.ids.op is Op.SEQUENCE and len(self.ids.args) == 1
-            else None
-        )
-
-    @property
-    def written_id(self) -> ast.expr:
-        written = self.syntax("device_ids", 1)
-        assert isinstance(written, ast.List | ast.Tuple)
-        return written.elts[0]
+        """The element of `device_ids` where these are a list of one, written there or under a name."""
+        ids, written = self.ids, self.syntax("device_ids", 1)
+        if ids is None or ids.op is not Op.SEQUENCE or not isinstance(ids.syntax, ast.List | ast.Tuple):
+            return None
+        is_alone = len(ids.args) == 1 and not isinstance(ids.syntax.elts[0], ast.Starred)
+        return ids.args[0] if is_alone and (written is ids.syntax or isinstance(written, ast.Name)) else None
 
     def syntax(self, word: str, position: int) -> ast.expr | None:
         """How an argument is written."""
@@ -86,13 +80,22 @@ class Wrappers:
         found = self._index.nodes.get(outer) if isinstance(outer, ast.Call) and outer.func is attribute else None
         return found if found is not None and method(found) in {"to", "cuda"} else None
 
-    def device(self, one: Wrapper) -> tuple[Node, ast.expr] | None:
-        """Where a model that is on the host has to go: to the device of the wrapper's own move, or of `device_ids`."""
+    def device(self, one: Wrapper) -> tuple[Node, str] | None:
+        """Where a model that is on the host has to go, and its text: where its wrapper is moved, or `device_ids`."""
         if not self._models.is_on_host(one.model, one.call):
             return None
         if one.moved is not None:
-            return device_of(one.moved)
-        return (one.only_id, one.written_id) if one.only_id is not None else None
+            found = device_of(one.moved)
+            return (found[0], self._index.text(found[1])) if found is not None else None
+        return (one.only_id, self.id_text(one)) if one.only_id is not None else None
+
+    def id_text(self, one: Wrapper) -> str:
+        """How the only one of `device_ids` is spelled where the model is wrapped."""
+        written = one.syntax("device_ids", 1)
+        if isinstance(written, ast.List | ast.Tuple):
+            return self._index.text(written.elts[0])
+        assert isinstance(written, ast.Name)
+        return f"{written.id}[0]"
 
     def moved_to(self, one: Wrapper) -> tuple[Node, Node, ast.expr] | None:
         """The last move of the model before it is wrapped, its device, and how that is written."""

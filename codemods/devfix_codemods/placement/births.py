@@ -24,7 +24,7 @@ from devfix_codemods.placement.factories import ROWS, Factories
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
-from devfix_codemods.placement.host_functions import host_functions
+from devfix_codemods.placement.host_functions import host_functions, is_test
 from devfix_codemods.placement.host_tables import indices_of_host_tables
 from devfix_codemods.placement.integer_products import kept_on_host, whole_products
 from devfix_codemods.placement.kinds import Kinds
@@ -247,7 +247,7 @@ class Births:
         elif row in {Effect.LIKE, Effect.ENGINE} and has_device(node):
             self._moves.placed(node)
         elif row is Effect.MODULE:
-            self._modules.of_torch(node, qualified)
+            self._modules.of_torch(node)
         elif row is Effect.LOAD:
             self._moves.loaded(node)
         elif qualified.startswith(libraries.ON_DEVICE):
@@ -310,7 +310,8 @@ class Births:
     def _parameters(self, function: Function) -> None:
         owner = function.owner if function.owner in self.kinds.module_classes else None
         is_input = owner is not None and function.name == "forward" and self._modules.may_hold_tensors(owner)
-        for parameter in () if self._is_test(function) else function.parameters.values():
+        alone = function.owner is None and is_test(function, self.kinds)
+        for parameter in () if alone else function.parameters.values():
             if parameter is function.self_node:
                 if owner is not None and "classmethod" not in function.decorators:
                     self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
@@ -322,14 +323,6 @@ class Births:
                 link = "forward-input" if is_input else self.expecting.link(parameter, "parameter")
                 if function not in self.host_functions and not self.defaults.is_test:
                     self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
-
-    def _is_test(self, function: Function) -> bool:
-        """Whether a test runner alone calls a function, with what other functions make for it on the host."""
-        return (
-            function.owner is None
-            and function.name.startswith("test_")
-            and not any(self.kinds.given.get(one) for one in function.parameters.values())
-        )
 
     def _may_be_tensor(self, parameter: Node) -> bool:
         if parameter in self.callees or str(parameter.extra).startswith("*"):

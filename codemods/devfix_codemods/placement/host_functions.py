@@ -17,7 +17,7 @@ _PREPARING = ("Collator", "FeatureExtractor")
 
 def host_functions(module: Module, kinds: Kinds, calls: dict[Node, Function]) -> set[Function]:
     """The functions that get and make tensors of the host, unless one of their class moves something itself."""
-    found = {one for one in module.functions if one.name.startswith("test_")}
+    found = {one for one in module.functions if is_test(one, kinds)}
     found |= _called_on_host(module, kinds, calls)
     for owner in module.classes:
         if _prepares_data(owner, kinds):
@@ -32,6 +32,13 @@ def host_functions(module: Module, kinds: Kinds, calls: dict[Node, Function]) ->
     found -= placing
     found |= {one for one in module.functions if works_on_host(one, moves=one in placing)}
     return found | _only_called_by(found, calls)
+
+
+def is_test(function: Function, kinds: Kinds) -> bool:
+    """Whether a test runner alone calls a function, with what other functions make for it on the host."""
+    return function.name.startswith("test_") and not any(
+        kinds.given.get(one) for one in function.parameters.values() if one is not function.self_node
+    )
 
 
 def _prepares_data(owner: Class, kinds: Kinds) -> bool:

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, makes_module, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, makes_module
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
@@ -14,9 +14,9 @@ from devfix_codemods.placement.imported_calls import makes_on_host, may_place, p
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import sounds_like_options, sounds_like_runner
+from devfix_codemods.placement.placed_parts import needs_no_move
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.roots import Roots
-from devfix_codemods.placement.stateless_modules import is_stateless
 
 
 class Modules:
@@ -47,9 +47,9 @@ class Modules:
 
     # What makes modules
 
-    def of_torch(self, node: Node, qualified: str) -> None:
+    def of_torch(self, node: Node) -> None:
         """`nn.Linear(2, 2)`"""
-        if not _needs_no_move(node, qualified):
+        if not needs_no_move(self._kinds, self._module.users, node):
             self._made(node, "module-made")
 
     def of_class(self, node: Node, made: Class) -> None:
@@ -337,24 +337,7 @@ def _constructor_places(owner: Class) -> bool:
     )
 
 
-def _needs_no_move(node: Node, qualified: str) -> bool:
-    """`nn.Sequential(nn.Softmax(1), net.to(device))`: parts that hold no tensors or are moved, and nothing else."""
-    displayed = (part for one in node.args[1:] for part in (one.args if one.op in _DISPLAYS else (one,)))
-    parts = list(displayed)
-    return (
-        (qualified in rows.CONTAINERS or qualified == "torchmetrics.MetricCollection")
-        and bool(parts)
-        and all(one.op is Op.CALL and (is_stateless(one) or _is_moved(one)) for one in parts)
-    )
-
-
-def _is_moved(call: Node) -> bool:
-    callee = call.args[0]
-    return callee.op is Op.ATTR and method_effect(str(callee.extra)) in {Effect.MOVE, Effect.CUDA}
-
-
 MODULE = Place(Where.MODULE)
-_DISPLAYS = frozenset({Op.SEQUENCE, Op.MAPPING})
 MOST_WRAPPED = 20
 _REGISTERING = frozenset({"register_buffer", "register_parameter", "add_module"}) | libraries.MODULE_MAKERS
 """Methods by which a module gets tensors."""

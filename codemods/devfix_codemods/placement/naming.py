@@ -26,7 +26,10 @@ _FILES = re.compile(
     r"(?i)(?:^|/)(?:tests?|testing|data|datasets|loaders?|transforms)/[^/]*$|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
     r"|(?:process(?:ing|or)|transform|dataset|loader|image|audio|video|seriali[sz])[^/]*$"
 )
-_KEPT_OUT = re.compile(r"(?i)teacher|frozen|ema|momentum|shadow|loss|criteri")
+_KEPT_OUT = re.compile(
+    r"(?i:teacher|frozen|momentum|shadow|loss|criteri)|(?<![A-Za-z])emas?(?![a-z])|Emas?(?![a-z])|(?<![A-Z])EMA(?![a-z])"
+)
+"""`ema` is a word of its own in `net_ema`, and none in `semantic_heads`."""
 _OF_HOST = re.compile(r"(?i)(^|_)(cpu|host)(_|$)")
 _MODEL = re.compile(
     r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|generator|discriminator|backbone|policy|critic|actor)\d*$"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from devfix_codemods.assumptions.answers import Answer
-from devfix_codemods.assumptions.index import Index
+from devfix_codemods.assumptions.index import Index, closed
 from devfix_codemods.edits.operations import AddImport, Argument, Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Fix, Safety
@@ -22,11 +22,6 @@ _INDEX = "`{name}` takes a device type without an index, but `{value}` {may} hav
 _WIRED = "`{name}` is for CUDA alone: it does nothing for data on another device"
 _DECORATOR = "take the device type from the data: `with torch.autocast(x.device.type, …)` inside the method"
 _KEYWORD = "`{name}` has no parameter `{wrong}`; it is called `{right}`"
-
-
-def _closed(written: ast.expr, text: str) -> str:
-    """The text of an expression, with brackets where an attribute of it needs them."""
-    return text if isinstance(written, ast.Name | ast.Attribute | ast.Call | ast.Subscript) else f"({text})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +149,7 @@ class Types:
             return None
         message = _INDEX.format(name=self._name(call), value=f"str({ast.unparse(inner.written)})", may="may")
         if kind is Kind.DEVICE:
-            return _Change(f"{_closed(inner.written, text)}.type", one.index_is_safe, message)
+            return _Change(f"{closed(inner.written, text)}.type", one.index_is_safe, message)
         return self._through_device(text, one.index_is_safe and kind is Kind.INDEXED, message)
 
     def _through_device(self, code: str, safe: bool, message: str = "") -> _Change:
@@ -179,7 +174,7 @@ class Types:
         text = self._index.text(wrong.written)
         spelt = text
         if change is not None:
-            spelt = change.code.replace("__node__.", f"{_closed(wrong.written, text)}.").replace("__node__", text)
+            spelt = change.code.replace("__node__.", f"{closed(wrong.written, text)}.").replace("__node__", text)
         assert isinstance(call.syntax, ast.Call)
         arguments = tuple(
             Argument(spelt, one.parameter) if isinstance(each, ast.keyword) and each.value is wrong.written else kept

@@ -22,13 +22,15 @@ for `x.type_as(y)`, which only tensors have.
 
 ## Fix safety
 
-Safe for moves to a device. Unsafe for `type_as`, where only another function says that the parameter is a tensor, for
-the entries of a mapping that a model is given, for moves to the host, where the tensor is also turned into a numpy
-array (which needs the host), and beside another discarded move of something that may be no tensor. A tensor that
-requires grad gets advice only: its moved copy is no leaf. So do the parameters and buffers that a loop goes over:
-another name for the loop variable moves none of them; the weight or the bias of another layer that a module keeps,
-which takes no plain tensor in its place; and a name of the module, which an assignment in a function would hide; what
-Lightning has placed already; and what goes to a module that the function builds and leaves on the host.
+Safe for moves to a device, and to the host where the tensor is also turned into a numpy array, which needs the host.
+Unsafe for all other moves to the host, and for moves to a device of what becomes an array; for `type_as`, where only
+another function says that the parameter is a tensor; for the entries of a mapping that a model is given; and beside
+another discarded move of something that may be no tensor. A tensor that requires grad gets advice only: its moved copy
+is no leaf. So do the parameters and buffers that a loop goes over: another name for the loop variable moves none of
+them; the weight or the bias of another layer that a module keeps, which takes no plain tensor in its place; `x[0]` and
+`x.T` of a tensor or a tuple, which take nothing from elsewhere; and a name of the module, which an assignment in a
+function would hide; what Lightning has placed already; and what goes to a module that the function builds and leaves on
+the host.
 Modules, encodings, whole batches, and values whose kind is not certain are left alone: their `.to` may work in place.
 Parts of batches count as tensors where, unmoved, they would meet what is elsewhere. Left alone are also moves of what
 is on that device already, and moves that are the point themselves: in the body of a `try`, or of a value that is never

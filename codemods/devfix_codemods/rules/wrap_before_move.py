@@ -43,14 +43,15 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from devfix_codemods.assumptions.index import Index
-from devfix_codemods.edits.operations import Edit, ReplaceExpression
+from devfix_codemods.assumptions.index import Index, closed, unindented
+from devfix_codemods.edits.operations import NODE, Edit, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ordering.replicas import Question, questions
 from devfix_codemods.ordering.wrappers import Wrapper, Wrappers
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+from devfix_codemods.source import Span
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -74,7 +75,7 @@ def _distributed(index: Index, wrappers: Wrappers, wrapper: Wrapper) -> Iterator
     if written is None or wrappers.is_nothing(wrapper):
         return
     found = wrappers.device(wrapper)
-    device = index.text(found[1]) if found is not None else None
+    device = found[1] if found is not None else None
     listed = _listed(index, wrappers, wrapper, found[0] if found is not None else None)
     told = ["the model is on the host when it is wrapped"] if device is not None else []
     told += [listed[1]] if listed is not None else []
@@ -109,20 +110,27 @@ def _edits(index: Index, wrapper: Wrapper, device: str | None, ids: str | None) 
     model, written = wrapper.syntax("module", 0), wrapper.syntax("device_ids", 1)
     assert model is not None
     assert written is not None
-    changed = {model: f"{index.text(model)}.to({device})"} if device is not None else {}
-    changed |= {written: ids} if ids is not None else {}
     if device is not None and wrapper.moved is not None:
+        changed = {model: f"{closed(model, index.text(model))}.to({device})"}
+        changed |= {written: ids} if ids is not None else {}
         return (ReplaceExpression(index.span(wrapper.moved), _rewritten(index, wrapper, changed)),)
-    return tuple(ReplaceExpression(index.source.span(one), code) for one, code in changed.items())
+    edits = (ReplaceExpression(index.source.span(model), f"{NODE}.to({device})"),) if device is not None else ()
+    return (*edits, ReplaceExpression(index.source.span(written), ids)) if ids is not None else edits
 
 
 def _rewritten(index: Index, wrapper: Wrapper, changed: dict[ast.expr, str]) -> str:
-    """`DDP(model.to(device), …)`, from `DDP(model, …).to(device)`."""
+    """`DDP(model.to(device), …)`, from `DDP(model, …).to(device)`: all else stays as it is written."""
     call = wrapper.call.syntax
-    assert isinstance(call, ast.Call)
-    given = [changed.get(one) or index.text(one) for one in call.args]
-    given += [f"{one.arg}={changed.get(one.value) or index.text(one.value)}" for one in call.keywords]
-    return f"{index.text(call.func)}({', '.join(given)})"
+    assert call is not None
+    whole = index.source.span(call)
+    text, start = "", whole.start
+    for one in sorted(changed, key=index.source.span):
+        span = index.source.span(one)
+        text += index.source.segment(Span(*start, *span.start)) + changed[one]
+        start = span.end
+    text += index.source.segment(Span(*start, *whole.end))
+    statement = next(one for one in index.ancestors(call) if isinstance(one, ast.stmt))
+    return unindented(text, statement)
 
 
 # On another device than it is told
@@ -130,7 +138,7 @@ def _rewritten(index: Index, wrapper: Wrapper, changed: dict[ast.expr, str]) -> 
 
 def _host_by_number(index: Index, wrappers: Wrappers, wrapper: Wrapper) -> Iterator[Finding]:
     if wrapper.only_id is not None and wrappers.is_host_by_number(wrapper):
-        name = index.text(wrapper.written_id)
+        name = wrappers.id_text(wrapper)
         message = f"`DistributedDataParallel` takes no `device_ids` on the host, where `{name}` is by default"
         fix = Fix(Safety.MANUAL, "Give `device_ids` on CUDA only")
         yield _finding(index, wrapper.call, message, fix, f"give `device_ids=None` where `{name}` is the host")

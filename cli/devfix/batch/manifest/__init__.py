@@ -57,14 +57,13 @@ def read(name: str, defaults: Repository = _NOTHING_SAID, stdin: BinaryIO | None
     top = Place(mistakes)
     choices = run_choices(document, top)
     wanted = [*repositories(document, top, path.absolute().parent, defaults)]
-    missing = "" if "repo" in document else "a [[repo]] table for each"
-    return Manifest(_gathered(wanted, mistakes, defaults, missing), **choices)
+    return Manifest(_gathered(wanted, mistakes, defaults, "a [[repo]] table for each"), **choices)
 
 
 def _gathered(
     wanted: Sequence[Wanted], mistakes: Mistakes, defaults: Repository, missing: str
 ) -> tuple[Repository, ...]:
-    """The repositories; `missing` says what would name some, where there may be none.
+    """The repositories; `missing` says what would name some.
 
     Raises:
         UsageError: there are mistakes, or nothing else.
