@@ -61,6 +61,84 @@ def test_each_use_is_moved(repairs: Repairs) -> None:
     assert repairs.added(program, Safety.SAFE) == ["return x * self.t.to(x.device), self.t[:2].to(y.device) - y"]
 
 
+NUMBERS = {
+    "a factor": "return self.t * k + self.layer(x)",
+    "behind a name": "s = k / 10\n        return self.layer(x) + self.t * s",
+    "of a schedule": "s = schedule(k)\n        return self.layer(x) + self.t * s",
+    "of a table": "s = k['scale']\n        return self.layer(x) + self.t * s",
+    "a bound": "return self.layer(x).clamp(k, self.t)",
+}
+
+
+@pytest.mark.parametrize("forward", NUMBERS.values(), ids=NUMBERS)
+def test_what_may_be_a_number_tells_no_device(repairs: Repairs, forward: str) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", forward).replace("x: torch.Tensor", "x: torch.Tensor, k")
+    (line,) = repairs.added(program, Safety.SAFE)
+    assert "self.t.to(x.device)" in line
+
+
+@pytest.mark.parametrize("forward", ["s = k / 10\n        return self.t * s", "return self.layer(self.t + 0.1 * k)"])
+def test_where_only_a_number_may_tell_it_the_move_is_a_choice(repairs: Repairs, forward: str) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", forward).replace("x: torch.Tensor", "k")
+    assert repairs.written(program) == program.removeprefix("\n")
+    assert repairs.added(program, Safety.UNSAFE)
+
+
+OPTIONAL = {
+    "under a test": "self.t = None\n        if n:\n            self.t = torch.zeros(3)",
+    "in a branch": "if n:\n            self.t = torch.zeros(3)\n        else:\n            self.t = None",
+}
+LINEAR = "return nn.functional.linear(x, self.layer.weight, self.t)"
+
+
+@pytest.mark.parametrize("init", OPTIONAL.values(), ids=OPTIONAL)
+def test_what_may_be_none_stays_so_for_a_call(repairs: Repairs, init: str) -> None:
+    program = module(init, LINEAR)
+    moved = LINEAR.replace("self.t", "self.t.to(x.device) if self.t is not None else None")
+    assert repairs.added(program, Safety.SAFE) == [moved]
+
+
+def test_a_choice_of_none_stays_one(repairs: Repairs) -> None:
+    program = module(
+        "self.t = self.u = torch.zeros(3)", f"b = self.t if n else None\n        {LINEAR.replace('self.t', 'b')}"
+    )
+    moved = LINEAR.replace("self.t", "b.to(x.device) if b is not None else None")
+    assert repairs.added(program, Safety.SAFE) == [moved]
+
+
+@pytest.mark.parametrize(
+    ("init", "test"),
+    [
+        ("self.t = None\n        self.t = torch.zeros(3)", ""),
+        ("self.t = None\n        if n:\n            self.t = torch.zeros(3)", "assert self.t is not None\n        "),
+    ],
+)
+def test_what_is_surely_there_is_moved_without_a_test(repairs: Repairs, init: str, test: str) -> None:
+    program = module(init, test + LINEAR)
+    assert repairs.added(program, Safety.SAFE) == [LINEAR.replace("self.t", "self.t.to(x.device)")]
+
+
+@pytest.mark.parametrize("host", ["self.t > 0", "self.t[:3] == 0", "self.t == self.t.max()"])
+def test_what_is_computed_on_the_host_is_moved_where_it_meets_others(repairs: Repairs, host: str) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", f"return torch.where({host}, x, -x)")
+    assert f"return torch.where(({host}).to(x.device), x, -x)" in repairs.added(program, Safety.SAFE)
+
+
+def test_what_a_call_writes_to_is_not_copied(repairs: Repairs) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", "torch.add(x, 1, out=self.t)\n        return x + self.t")
+    assert repairs.written(program, Safety.UNSAFE) == program.removeprefix("\n")
+
+
+def test_a_row_that_a_call_unpacks_has_no_device(repairs: Repairs) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", "return torch.addcmul(x, *[self.t, x])")
+    assert repairs.written(program, Safety.UNSAFE) == program.removeprefix("\n")
+
+
+def test_what_stands_twice_in_a_row_is_moved_twice(repairs: Repairs) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", "return torch.cat([self.t, x, self.t])")
+    assert repairs.added(program, Safety.SAFE) == ["return torch.cat([self.t.to(x.device), x, self.t.to(x.device)])"]
+
+
 @pytest.mark.parametrize(
     "program",
     [
