@@ -138,6 +138,15 @@ def test_the_message_of_a_commit() -> None:
     ]
 
 
+def test_places_in_a_notebook_name_their_cells() -> None:
+    fix = replace(FIX, path="a.ipynb", cell=3, trail=(Stop("a.ipynb", 8, "made here", 2), Stop("data.py", 4, "read")))
+    lines = commit_message([fix]).splitlines()
+    assert "- a.ipynb: cell 3, line 12: `images` stays on the host while the model" in lines
+    assert "  * a.ipynb: cell 2, line 8: made here" in lines
+    assert "  * data.py:4: read" in lines
+    assert "a.ipynb: cell 2, line 8 made here" in read(body(outcome(fix))).text()
+
+
 def test_the_message_of_a_commit_for_several_rules() -> None:
     fixes = [replace(FIX, code=f"DVF{number}", name="n") for number in range(100, 160)]
     lines = commit_message(fixes).splitlines()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from devfix import __version__
-from devfix.batch.records import CheckRun, Fix, Outcome, Repository, Verdict
+from devfix.batch.records import CheckRun, Fix, Outcome, Repository, Stop, Verdict
 from devfix.reporting.terminal import one_line
 
 MOST_FIXES = 50
@@ -81,7 +81,7 @@ def _told(fix: Fix) -> Iterator[str]:
     yield from _wrapped(f"{_place(fix)}: {fix.message}", "- ")
     yield from _wrapped(f"{fix.title} ({_trust(fix)})", "  ")
     for stop in fix.trail[:MOST_STOPS]:
-        yield from _wrapped(f"{stop.path}:{stop.line}: {stop.note}", "  * ")
+        yield from _wrapped(f"{_place(stop)}: {stop.note}", "  * ")
     if fix.verdict is not None:
         yield from _wrapped(f"replay: {fix.verdict}", "  ")
 
@@ -102,8 +102,8 @@ def _quiet(text: str) -> str:
     return re.sub(r"([@#]|\bGH-)(?=\w)", r"\1 ", text, flags=re.IGNORECASE)
 
 
-def _place(fix: Fix) -> str:
-    return f"{fix.path}:{fix.line}" if fix.cell is None else f"{fix.path}: cell {fix.cell}, line {fix.line}"
+def _place(one: Fix | Stop) -> str:
+    return f"{one.path}:{one.line}" if one.cell is None else f"{one.path}: cell {one.cell}, line {one.line}"
 
 
 # The text of a pull request
@@ -153,7 +153,7 @@ def _trails(fixes: Sequence[Fix]) -> Iterator[str]:
     told = [fix for fix in sorted(fixes, key=_order) if fix.trail]
     items = []
     for fix in told[:MOST_FIXES]:
-        stops = [f"  - {code(f'{stop.path}:{stop.line}')} {code(stop.note)}" for stop in fix.trail[:MOST_STOPS]]
+        stops = [f"  - {code(_place(stop))} {code(stop.note)}" for stop in fix.trail[:MOST_STOPS]]
         items.append("\n".join([f"- {code(_place(fix))} {code(fix.message)}", *stops]))
     if items:
         yield _folded("Why: the trail of each value", "\n".join(items) + _rest(told, MOST_FIXES, "trail"))
