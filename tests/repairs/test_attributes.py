@@ -124,6 +124,38 @@ def test_what_is_computed_on_the_host_is_moved_where_it_meets_others(repairs: Re
     assert f"return torch.where(({host}).to(x.device), x, -x)" in repairs.added(program, Safety.SAFE)
 
 
+ANYTHING = {
+    "a number": "self.t = 1.0",
+    "what a caller gives": "self.t = scale",
+    "what a caller may leave out": "self.t = other",
+}
+
+
+@pytest.mark.parametrize("init", ANYTHING.values(), ids=ANYTHING)
+def test_what_may_be_a_number_is_no_buffer_and_has_no_device(repairs: Repairs, init: str) -> None:
+    init = f"{init}\n        if isinstance(n, float):\n            self.t = torch.tensor([n, 1 - n])"
+    program = module(init, "return self.layer(x) * self.t").replace("self, n", "self, n, scale, other=None")
+    assert repairs.written(program, Safety.UNSAFE) == program.removeprefix("\n")
+
+
+@pytest.mark.parametrize(
+    ("forward", "moved"),
+    [
+        ("return x + self.t.expand(3)", "return x + self.t.expand(3).to(x.device)"),
+        ("if torch.is_tensor(self.t):\n            x = x * self.t\n        return x", "x = x * self.t.to(x.device)"),
+        (
+            "return nn.functional.cross_entropy(x, x, weight=self.t)",
+            "return nn.functional.cross_entropy(x, x, weight=self.t.to(x.device) if self.t is not None else None)",
+        ),
+    ],
+    ids=["a method of tensors", "a test", "a function that wants tensors"],
+)
+def test_where_it_is_surely_no_number_it_is_moved(repairs: Repairs, forward: str, moved: str) -> None:
+    init = "self.t = t\n        if isinstance(t, float):\n            self.t = torch.tensor([t, 1 - t])"
+    program = module(init, forward).replace("self, n", "self, t=None")
+    assert repairs.added(program, Safety.UNSAFE) == [moved]
+
+
 def test_what_a_call_writes_to_is_not_copied(repairs: Repairs) -> None:
     program = module("self.t = self.u = torch.zeros(3)", "torch.add(x, 1, out=self.t)\n        return x + self.t")
     assert repairs.written(program, Safety.UNSAFE) == program.removeprefix("\n")

@@ -8,13 +8,15 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key
+from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_none, is_optional, keyword
 from devfix_codemods.placement.graph import Turn
+from devfix_codemods.placement.non_tensors import may_be_number
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.attributes import Kept
+from devfix_codemods.repairs.attributes import Kept, is_of_any_kind
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.nearby_tensors import of_tensors
 from devfix_codemods.repairs.points import Point, before
@@ -40,7 +42,7 @@ def moved_at_uses(analysis: Analysis, source: File, attribute: Kept, conflict: C
     devices: list[tuple[str, bool]] = []
     for operand, operation in _meetings(analysis, attribute):
         written, point = _written_for(operand, operation), before(operation)
-        if not written or point is None or _is_changed(operand, operation):
+        if not written or point is None or _is_changed(operand, operation) or _is_number(attribute, operand, operation):
             return None
         device = _device_of_others(operand, operation, point, analysis) or _device_at(analysis, conflict, point)
         if device is None:
@@ -137,6 +139,22 @@ def _is_changed(operand: Node, operation: Node) -> bool:
     if keyword(operation, "out") is operand:
         return True
     return isinstance(operation.syntax, ast.AugAssign) and operation.args[0] is operand
+
+
+def _is_number(attribute: Kept, operand: Node, operation: Node) -> bool:
+    """Whether an operation may get a number that the attribute has as well, and that works there: `x * self.scale`."""
+    callee = operation.args[0] if operation.op is Op.CALL else None
+    if operand.op not in {Op.ATTR, Op.PHI} or (callee is not None and callee.op is Op.ATTR and operand in callee.args):
+        return False
+    if callee is not None and (name_of(callee) or "").startswith("torch.nn.functional."):  # which want tensors
+        return False
+    if (("isinstance", key(operand), "torch.Tensor"), True) in operation.guard:
+        return False
+    stores = [store for _, store in attribute.stores]
+    return any(
+        (is_of_any_kind(one.value) or may_be_number(one.value, one.guard)) and not _is_replaced(one, stores)
+        for one in stores
+    )
 
 
 def _hands_none_on(attribute: Kept, operand: Node, operation: Node) -> bool:
