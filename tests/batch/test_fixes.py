@@ -1,5 +1,6 @@
 """What `rewrite` makes of a stranger's tree, before anything runs or is written."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,17 @@ def test_each_fix_is_a_part_and_any_of_them_can_be_dropped(tree: Path) -> None:
     assert not fixes.changes()
     assert not fixes.files(fixes.parts)
     assert path.read_text() == BUGGY
+
+
+def test_the_trail_through_a_notebook_names_its_cells(tree: Path) -> None:
+    sources = ["import torch\nx = torch.zeros(3)\ny = torch.ones(3).cuda()", "print(x + y)"]
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": one} for one in sources]
+    book = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (tree / "package" / "a.ipynb").write_text(json.dumps(book))
+    found = found_in(tree, Rules(select=("DVF104",)))
+    (fix,) = fixes_told(found, found.fixes(), (), tree)
+    assert (fix.path, fix.cell, fix.line) == ("package/a.ipynb", 2, 1)
+    assert [(stop.cell, stop.line) for stop in fix.trail] == [(1, 2), (2, 1), (1, 3)]
 
 
 def test_names_that_json_cannot_carry() -> None:

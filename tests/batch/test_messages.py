@@ -3,7 +3,7 @@
 import re
 
 from devfix.batch.publishing.messages import LONGEST_TEXT, commit_message, pull_request
-from devfix.batch.records import CheckRun, Fix, Outcome, Repository, State, Stop, Verdict
+from devfix.batch.records import CheckRun, Fix, Outcome, Repository, Rules, State, Stop, Verdict
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 from selectolax.lexbor import LexborHTMLParser as HTMLParser
@@ -31,7 +31,7 @@ def outcome(*fixes: Fix, **fields: object) -> Outcome:
     return replace(Outcome("project", State.CHANGED, commit="a" * 40, fixes=fixes), **fields)
 
 
-def body(told: Outcome, **fields: str) -> str:
+def body(told: Outcome, **fields: object) -> str:
     return pull_request(told, Repository("project", "https://github.com/o/p", **fields))[1]
 
 
@@ -105,6 +105,23 @@ def test_a_pull_request_is_never_too_long() -> None:
     assert "To do it again" in page.text()
 
 
+def test_what_has_no_room_takes_none_from_the_rest() -> None:
+    long = replace(FIX, trail=(Stop("train.py", 8, "`" * 400),) * 8)
+    check = CheckRun("pytest -q", "passed", "passed", True, True, 1.0)
+    text = body(outcome(*(replace(long, line=number) for number in range(50)), checks=(check,)))
+    assert len(text.encode()) <= LONGEST_TEXT
+    shown = read(text).text()
+    assert "the trail of each value" not in shown
+    assert "Some of it has no room here" in shown
+    assert "pytest -q" in shown
+
+
+def test_the_command_says_what_torch_was_aimed_at() -> None:
+    text = body(outcome(FIX), rules=Rules(min_confidence=0.5, target_torch=(2, 4)))
+    command = "To do it again: devfix rewrite --select DVF101 --min-confidence 0.5 --target-torch 2.4 ."
+    assert read(text).text().strip().endswith(command)
+
+
 def test_the_message_of_a_commit() -> None:
     lines = commit_message([replace(FIX, line=30, trail=(), verdict=None), FIX]).splitlines()
     assert lines == [
@@ -121,6 +138,15 @@ def test_the_message_of_a_commit() -> None:
     ]
 
 
+def test_places_in_a_notebook_name_their_cells() -> None:
+    fix = replace(FIX, path="a.ipynb", cell=3, trail=(Stop("a.ipynb", 8, "made here", 2), Stop("data.py", 4, "read")))
+    lines = commit_message([fix]).splitlines()
+    assert "- a.ipynb: cell 3, line 12: `images` stays on the host while the model" in lines
+    assert "  * a.ipynb: cell 2, line 8: made here" in lines
+    assert "  * data.py:4: read" in lines
+    assert "a.ipynb: cell 2, line 8 made here" in read(body(outcome(fix))).text()
+
+
 def test_the_message_of_a_commit_for_several_rules() -> None:
     fixes = [replace(FIX, code=f"DVF{number}", name="n") for number in range(100, 160)]
     lines = commit_message(fixes).splitlines()
@@ -132,4 +158,4 @@ def test_nothing_hostile_counts_in_the_message_of_a_commit() -> None:
     fix = replace(FIX, path=HOSTILE, message=HOSTILE, title=HOSTILE, trail=(Stop(HOSTILE, 1, HOSTILE),), verdict="x")
     for line in commit_message([fix]).splitlines()[3:]:
         assert line.startswith(("- ", "  "))
-        assert not re.search(r"@\w|#\w|[\x00-\x1f\u202e]", line)
+        assert not re.search(r"@\w|#\w|GH-\w|[\x00-\x1f\u202e]", line)

@@ -426,7 +426,9 @@ class TestPage:
         assert texts(tree, ".replay p") == ["confirmed", "the error is gone", "ran on cpu by python src/train.py"]
 
     def test_a_fix_with_its_trail(self, tmp_path: Path) -> None:
-        dropped = fix(line=30, cell=3, safety="unsafe", verdict="not_reached", dropped="the script fails with it")
+        trail = (Stop("src/train.py", 4, "made here", 2), Stop("src/a.ipynb", 9, "met here", 1))
+        why = "the script fails with it"
+        dropped = fix(line=30, cell=3, safety="unsafe", verdict="not_reached", dropped=why, trail=trail)
         tree = page(tmp_path, changed(state=State.REFUTED, fixes=(fix(), dropped)))
         first, second = tree.css(".finding")
         assert texts(first, "h4") == ["22:38 DVF101 batch-not-moved"]
@@ -435,6 +437,7 @@ class TestPage:
         assert texts(first, ".trail .sink .place") == ["22"]
         assert texts(first, ".badge") == ["safe", "confirmed"]
         assert texts(second, "h4 .place") == ["cell 3:30:38"]
+        assert texts(second, ".trail li") == ["cell 2:4 made here", "src/a.ipynb:cell 1:9 met here"]
         assert texts(second, ".badge") == ["dropped", "unsafe", "not reached"]
         assert texts(second, ".reason") == ["Dropped the script fails with it"]
         assert texts(tree, ".numbers dd")[1:3] == ["1", "1"]

@@ -61,6 +61,116 @@ def test_each_use_is_moved(repairs: Repairs) -> None:
     assert repairs.added(program, Safety.SAFE) == ["return x * self.t.to(x.device), self.t[:2].to(y.device) - y"]
 
 
+NUMBERS = {
+    "a factor": "return self.t * k + self.layer(x)",
+    "behind a name": "s = k / 10\n        return self.layer(x) + self.t * s",
+    "of a schedule": "s = schedule(k)\n        return self.layer(x) + self.t * s",
+    "of a table": "s = k['scale']\n        return self.layer(x) + self.t * s",
+    "a bound": "return self.layer(x).clamp(k, self.t)",
+}
+
+
+@pytest.mark.parametrize("forward", NUMBERS.values(), ids=NUMBERS)
+def test_what_may_be_a_number_tells_no_device(repairs: Repairs, forward: str) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", forward).replace("x: torch.Tensor", "x: torch.Tensor, k")
+    (line,) = repairs.added(program, Safety.SAFE)
+    assert "self.t.to(x.device)" in line
+
+
+@pytest.mark.parametrize("forward", ["s = k / 10\n        return self.t * s", "return self.layer(self.t + 0.1 * k)"])
+def test_where_only_a_number_may_tell_it_the_move_is_a_choice(repairs: Repairs, forward: str) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", forward).replace("x: torch.Tensor", "k")
+    assert repairs.written(program) == program.removeprefix("\n")
+    assert repairs.added(program, Safety.UNSAFE)
+
+
+OPTIONAL = {
+    "under a test": "self.t = None\n        if n:\n            self.t = torch.zeros(3)",
+    "in a branch": "if n:\n            self.t = torch.zeros(3)\n        else:\n            self.t = None",
+}
+LINEAR = "return nn.functional.linear(x, self.layer.weight, self.t)"
+
+
+@pytest.mark.parametrize("init", OPTIONAL.values(), ids=OPTIONAL)
+def test_what_may_be_none_stays_so_for_a_call(repairs: Repairs, init: str) -> None:
+    program = module(init, LINEAR)
+    moved = LINEAR.replace("self.t", "self.t.to(x.device) if self.t is not None else None")
+    assert repairs.added(program, Safety.SAFE) == [moved]
+
+
+def test_a_choice_of_none_stays_one(repairs: Repairs) -> None:
+    program = module(
+        "self.t = self.u = torch.zeros(3)", f"b = self.t if n else None\n        {LINEAR.replace('self.t', 'b')}"
+    )
+    moved = LINEAR.replace("self.t", "b.to(x.device) if b is not None else None")
+    assert repairs.added(program, Safety.SAFE) == [moved]
+
+
+@pytest.mark.parametrize(
+    ("init", "test"),
+    [
+        ("self.t = None\n        self.t = torch.zeros(3)", ""),
+        ("self.t = None\n        if n:\n            self.t = torch.zeros(3)", "assert self.t is not None\n        "),
+    ],
+)
+def test_what_is_surely_there_is_moved_without_a_test(repairs: Repairs, init: str, test: str) -> None:
+    program = module(init, test + LINEAR)
+    assert repairs.added(program, Safety.SAFE) == [LINEAR.replace("self.t", "self.t.to(x.device)")]
+
+
+@pytest.mark.parametrize("host", ["self.t > 0", "self.t[:3] == 0", "self.t == self.t.max()"])
+def test_what_is_computed_on_the_host_is_moved_where_it_meets_others(repairs: Repairs, host: str) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", f"return torch.where({host}, x, -x)")
+    assert f"return torch.where(({host}).to(x.device), x, -x)" in repairs.added(program, Safety.SAFE)
+
+
+ANYTHING = {
+    "a number": "self.t = 1.0",
+    "what a caller gives": "self.t = scale",
+    "what a caller may leave out": "self.t = other",
+}
+
+
+@pytest.mark.parametrize("init", ANYTHING.values(), ids=ANYTHING)
+def test_what_may_be_a_number_is_no_buffer_and_has_no_device(repairs: Repairs, init: str) -> None:
+    init = f"{init}\n        if isinstance(n, float):\n            self.t = torch.tensor([n, 1 - n])"
+    program = module(init, "return self.layer(x) * self.t").replace("self, n", "self, n, scale, other=None")
+    assert repairs.written(program, Safety.UNSAFE) == program.removeprefix("\n")
+
+
+@pytest.mark.parametrize(
+    ("forward", "moved"),
+    [
+        ("return x + self.t.expand(3)", "return x + self.t.expand(3).to(x.device)"),
+        ("if torch.is_tensor(self.t):\n            x = x * self.t\n        return x", "x = x * self.t.to(x.device)"),
+        (
+            "return nn.functional.cross_entropy(x, x, weight=self.t)",
+            "return nn.functional.cross_entropy(x, x, weight=self.t.to(x.device) if self.t is not None else None)",
+        ),
+    ],
+    ids=["a method of tensors", "a test", "a function that wants tensors"],
+)
+def test_where_it_is_surely_no_number_it_is_moved(repairs: Repairs, forward: str, moved: str) -> None:
+    init = "self.t = t\n        if isinstance(t, float):\n            self.t = torch.tensor([t, 1 - t])"
+    program = module(init, forward).replace("self, n", "self, t=None")
+    assert repairs.added(program, Safety.UNSAFE) == [moved]
+
+
+def test_what_a_call_writes_to_is_not_copied(repairs: Repairs) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", "torch.add(x, 1, out=self.t)\n        return x + self.t")
+    assert repairs.written(program, Safety.UNSAFE) == program.removeprefix("\n")
+
+
+def test_a_row_that_a_call_unpacks_has_no_device(repairs: Repairs) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", "return torch.addcmul(x, *[self.t, x])")
+    assert repairs.written(program, Safety.UNSAFE) == program.removeprefix("\n")
+
+
+def test_what_stands_twice_in_a_row_is_moved_twice(repairs: Repairs) -> None:
+    program = module("self.t = self.u = torch.zeros(3)", "return torch.cat([self.t, x, self.t])")
+    assert repairs.added(program, Safety.SAFE) == ["return torch.cat([self.t.to(x.device), x, self.t.to(x.device)])"]
+
+
 @pytest.mark.parametrize(
     "program",
     [

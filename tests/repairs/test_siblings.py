@@ -142,3 +142,35 @@ def test_what_is_filled_part_by_part_stays(repairs) -> None:
 def test_what_an_unread_call_gets_may_be_placed_there(repairs) -> None:
     program = "from lab import act\ndef steps(n, device):\n    row = torch.zeros(n)\n    return act(row)\n"
     assert repairs.added(program, Safety.UNSAFE) == []
+
+
+ARGUMENTS = {
+    "behind its type": ("torch.float16, device=gpu", "y.to(device=gpu)"),
+    "behind its type by keyword": ("dtype=torch.float16, device=gpu", "y.to(device=gpu)"),
+    "behind a flag": ("non_blocking=True, device=gpu", "y.to(non_blocking=True, device=gpu)"),
+    "before what may be a type": ("gpu, options.precision", "y.to(gpu)"),
+    "behind what may be a type": ("options.precision, device=gpu", "y.to(device=gpu)"),
+    "before what stars may say": ("gpu, **options", "y.to(gpu)"),
+    "before a type and a flag": ("gpu, torch.float16, non_blocking=True", "y.to(gpu, non_blocking=True)"),
+}
+
+
+@pytest.mark.parametrize(("given", "moved"), ARGUMENTS.values(), ids=ARGUMENTS)
+def test_a_sibling_goes_to_the_device_alone(repairs, given: str, moved: str) -> None:
+    program = f"""
+        def main(batch, net: nn.Module, gpu, options):
+            x, y = batch
+            x = x.to({given})
+            return F.cross_entropy(net(x), y)
+    """
+    assert repairs.added(program) == [f"y = {moved}"]
+
+
+@pytest.mark.parametrize("given", [given for given, _ in ARGUMENTS.values()], ids=ARGUMENTS)
+def test_a_factory_is_told_the_device_alone(repairs, given: str) -> None:
+    program = f"""
+        def main(x: torch.Tensor, gpu, options):
+            x = x.to({given})
+            return x.mm(torch.eye(3))
+    """
+    assert repairs.added(program) == ["return x.mm(torch.eye(3, device=gpu))"]

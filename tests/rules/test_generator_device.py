@@ -202,6 +202,18 @@ def test_default_generator_has_no_fix(rule):
     assert finding.fix is None
 
 
+@pytest.mark.parametrize("made", ["torch.manual_seed(0)", "torch.default_generator"])
+def test_default_generator_with_a_name(rule, made):
+    program = f"import torch\ng = {made}\nx = torch.rand(3, device='cuda', generator=g)\n"
+    assert rule.finding(program).message == "the generator is on the host, but it draws numbers on `cuda`"
+
+
+def test_a_choice_of_devices_is_told_as_it_is_written(rule):
+    device = '"cuda" if torch.cuda.is_available() else "cpu"'
+    program = f"import torch\ng = torch.Generator(device={device})\nx = torch.randperm(9, generator=g)\n"
+    assert rule.finding(program).message == f"the generator is on `{device}`, but it draws numbers on the host"
+
+
 def test_device_bound_after_the_generator_has_no_fix(rule):
     assert rule.safeties("""
         import torch

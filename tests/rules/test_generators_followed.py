@@ -7,7 +7,7 @@ CODE = "DVF404"
 
 HEAD = """
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, WeightedRandomSampler
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 ON_DEVICE = "torch.Generator(device=device)"
@@ -130,6 +130,33 @@ x.normal_(generator=g)
 x = torch.zeros(3, device=device)
 torch.randn_like(x, generator=torch.Generator(device))
 """,
+    "where a test asks for its device": """
+def noise(shape, generator):
+    if generator.device.type == "cpu":
+        return torch.randn(shape, generator=generator).to(device)
+    return torch.randn(shape, generator=generator, device=device)
+noise(3, torch.Generator().manual_seed(0))
+""",
+    "where the device is that of what is filled": """
+def noise(x: torch.Tensor, generator=None):
+    if generator is not None and generator.device != x.device:
+        return torch.randn(x.shape, generator=generator, device=generator.device).to(x.device)
+    return torch.randn(x.shape, generator=generator, device=x.device)
+noise(torch.zeros(3, device=device), torch.Generator().manual_seed(0))
+""",
+    "where the device is the host": """
+if device.type == "cpu":
+    g = torch.Generator()
+    x = torch.randn(3, generator=g, device=device)
+""",
+    "by weights that are on its device": """
+weights = torch.ones(10, device=device)
+WeightedRandomSampler(weights, 10, generator=torch.Generator(device))
+""",
+    "by weights that a caller gives": """
+def sampler(weights: torch.Tensor):
+    return WeightedRandomSampler(weights, 10, generator=torch.Generator(device))
+""",
     "under a device": """
 g = torch.Generator(device)
 with torch.device(device):
@@ -161,6 +188,30 @@ def sample(shape, generator=None):
 """
     assert rule.safeties(HEAD + program) == [Safety.SAFE]
     assert rule.safeties(HEAD + program.replace("    return", "    keep(generator)\n    return")) == [Safety.UNSAFE]
+
+
+def test_a_test_of_another_generator_says_nothing(rule) -> None:
+    program = """
+def noise(shape, generator, other):
+    if other.device.type == "cuda":
+        return torch.randn(shape, generator=generator, device=device)
+noise(3, torch.Generator().manual_seed(0), torch.Generator(device))
+"""
+    assert rule.findings(HEAD + program)
+
+
+@pytest.mark.parametrize("weights", ["[1.0, 2.0]", "torch.ones(2)", "torch.ones(2, device=device).cpu()"])
+def test_indices_are_drawn_where_the_weights_are(rule, weights: str) -> None:
+    program = f"WeightedRandomSampler({weights}, 10, generator=torch.Generator(device))\n"
+    assert "generator=torch.Generator())" in rule.fixed(HEAD + program, unsafe=True)
+
+
+def test_a_generator_of_the_host_is_made_where_the_weights_are(rule) -> None:
+    program = """
+weights = torch.ones(2, device=device)
+WeightedRandomSampler(weights=weights, num_samples=2, generator=torch.Generator())
+"""
+    assert "generator=torch.Generator(device=device))" in rule.fixed(HEAD + program)
 
 
 def test_a_device_that_is_chosen_for_generators_alone_is_that_of_a_default(rule) -> None:

@@ -121,11 +121,12 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """A stop on a trail; `path` is relative to the repository."""
+    """A stop on a trail; `path` is relative to the repository, `line` in a notebook that in the cell."""
 
     path: str
     line: int
     note: str
+    cell: int | None = None
 
 
 class Fix(msgspec.Struct, frozen=True):

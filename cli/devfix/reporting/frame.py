@@ -73,7 +73,7 @@ def fix_frame(text: str, edits: Iterable[Replacement], width: int, cells: Sequen
     for tag, old, old_end, new, new_end in opcodes:
         if tag == "equal":
             continue
-        cell = place_in(cells, old or 1)[0]
+        cell = place_in(cells, old + 1)[0]
         first, first_after = starts.get(cell, (1, 1))
         if cell is not None and cell != at:
             frame.append(_cell_line(cell, gutter))

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.assumptions.index import Index, called
+from devfix_codemods.edits.quotes import unquoted
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import HOST_WINS
 from devfix_codemods.placement.arguments import keyword
@@ -61,7 +62,7 @@ def words(index: Index, place: Place, at: Node) -> str:
     named = spelled(index.analysis, node, point) if node is not None and point is not None else None
     if named is None and node is not None and isinstance(node.syntax, ast.expr):
         named = index.analysis.text(node.syntax)
-    named = (named or "cuda").strip("'\"")
+    named = unquoted(named or "cuda")
     if place.where is Where.CALLER:
         return f"where `{named}` is"
     return "on the host" if place == HOST else f"on `{named}`"

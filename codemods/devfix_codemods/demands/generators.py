@@ -1,7 +1,7 @@
 """Generators of random numbers, and what is filled from them: both have to be in one place."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from devfix_codemods.assumptions.availability_tests import is_caught
@@ -11,7 +11,7 @@ from devfix_codemods.catalogue.torch import HOST_SAMPLING
 from devfix_codemods.demands.devices import place_where
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import key, name
-from devfix_codemods.placement.arguments import has_device, is_none, keyword
+from devfix_codemods.placement.arguments import argument, has_device, is_none, keyword
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.places import HOST, Place, Where, place_of
 
@@ -41,13 +41,15 @@ class Draw:
 
 
 class Draws:
-    """What one file draws."""
+    """What one file draws, but for where all of it is on the host."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
         self._kinds = index.analysis.kinds
-        self.all = [one for call in index.calls if (one := self._draw(call)) is not None]
-        self.all += [one for call in index.calls for one in self._inside(call)]
+        hosted = index.analysis.graph.host_only
+        calls = [call for call in index.calls if hosted.isdisjoint(call.guard)]
+        self.all = [one for call in calls if (one := self._draw(call)) is not None]
+        self.all += [one for call in calls for one in self._inside(call)]
         self.of: dict[Node, list[Draw]] = {}
         """Each call that makes a generator, and what is drawn with that."""
         for draw in self.all:
@@ -96,15 +98,24 @@ class Draws:
 
     def _draw(self, call: Node) -> Draw | None:
         generator = keyword(call, "generator")
-        if generator is None or is_none(generator) or is_caught(self._index, call):
+        if generator is None or is_none(generator) or is_caught(self._index, call) or _asks_for_device(call, generator):
             return None
         qualified, told = canonical(name(call.args[0]) or ""), keyword(call, "device")
+        weighted = self._weighted(call, qualified)
+        if weighted is not None:
+            return Draw(call, generator, weighted, told, samples=False) if weighted.sure else None
         samples = qualified in HOST_SAMPLING
         place = self._filled(call, qualified, told, samples)
         if place is not None and place.where is Where.FOLLOWS and place.node is not None:
             own = key(place.node) == key(generator)
             place = None if own else place_where(self._index, place.node, call)
         return Draw(call, generator, place, told, samples) if place is not None and place.sure else None
+
+    def _weighted(self, call: Node, qualified: str) -> Place | None:
+        """Where a sampler draws by weights that are not on the host; None where it draws there, as others do."""
+        weights = argument(call, 0, "weights") if qualified.endswith(".WeightedRandomSampler") else None
+        place = place_where(self._index, weights, call) if weights is not None else None
+        return place if place != HOST else None
 
     def _inside(self, call: Node) -> Iterator[Draw]:
         """What a function of another file draws from a generator that it is given, for a device that it is given, or
@@ -142,6 +153,17 @@ class Draws:
         if fills is not None and method_effect(fills) is Effect.SAME:
             return Place(Where.FOLLOWS, call.args[0].args[0])
         return None
+
+
+def _asks_for_device(call: Node, generator: Node) -> bool:
+    """Whether a test of the generator's device stands before a call: it is made where that fits."""
+    asked = ("attr", key(generator), "device")
+    pending: list[Hashable] = [atom for atom, _ in call.guard]
+    for one in pending:  # grows
+        if one == asked:
+            return True
+        pending += one if isinstance(one, tuple | frozenset) else ()
+    return False
 
 
 def is_generator(node: Node) -> bool:

@@ -8,6 +8,7 @@ from devfix_codemods.assumptions.index import Index
 from devfix_codemods.demands.devices import device_of_move, words
 from devfix_codemods.demands.generators import Draw, Draws, is_bare_factory, is_generator, moves_behind
 from devfix_codemods.edits.operations import Argument, ReplaceExpression, RewriteCall
+from devfix_codemods.edits.quotes import unquoted
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key
@@ -118,7 +119,7 @@ class Mismatches:
             return None
         edit = RewriteCall(self._index.source.span(made.syntax), None, (Argument(device, "device"),))
         safety = Safety.SAFE if self._draws.serves_only(made, draws) else Safety.UNSAFE
-        return Fix(safety, f"Make the generator on `{device.strip(_QUOTES)}`, where it draws", (edit,))
+        return Fix(safety, f"Make the generator on `{unquoted(device)}`, where it draws", (edit,))
 
     def _device_at(self, draw: Draw, point: Point) -> str | None:
         """What names the device of a draw at a point, where that is reached only if there is such a device."""
@@ -191,6 +192,3 @@ class Mismatches:
             ),
             trail=((draw.syntax, "the numbers are drawn on the host, and moved to the device afterwards"),),
         )
-
-
-_QUOTES = "'\""

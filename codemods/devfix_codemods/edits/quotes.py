@@ -1,11 +1,20 @@
 """Literals in the style of a file."""
 
 import io
+import re
 import tokenize
 from collections.abc import Iterator
 from functools import lru_cache
 
 from devfix_codemods.source import Source
+
+_LITERAL = re.compile(r"""(["'])([^"']*)\1""")
+
+
+def unquoted(code: str) -> str:
+    """What a literal in quotes says, for messages; any other code as it is."""
+    literal = _LITERAL.fullmatch(code)
+    return literal[2] if literal is not None else code
 
 
 def quoted(source: Source, text: str) -> str:

@@ -139,11 +139,17 @@ def _is_parameter(value: Node) -> bool:
 def _gives_tensor(analysis: Analysis, store: Store) -> bool:
     """Whether a tensor is stored for certain, one that is no leaf, which an optimizer may know."""
     value = store.value
-    if value.op in {Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.CONST}:
+    if is_of_any_kind(value) or value.op in {Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.CONST}:
         return False
     if any(one.op is Op.CONST for one in _choices(value)) or keyword(value, "requires_grad") is not None:
         return False
     return analysis.kinds.of(value) is Kind.TENSOR
+
+
+def is_of_any_kind(value: Node) -> bool:
+    """Whether a value is what a caller gives, who is told of no kind: it may be a number, or a list."""
+    annotation = getattr(value.syntax, "annotation", None)
+    return value.op is Op.PARAM and (annotation is None or "Tensor" not in ast.unparse(annotation))
 
 
 def _choices(value: Node) -> Iterator[Node]:

@@ -149,18 +149,19 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
 
 
 def _arguments(analysis: Analysis, call: Node, syntax: ast.Call) -> tuple[str, str | None]:
-    """What a move is told but for types, as text, and the device alone."""
-    given = [*syntax.args, *(one.value for one in syntax.keywords)]
+    """What a move is told but for types, as text, and the device alone. What `.to` gets behind the device, or behind
+    stars, may be a type."""
+    named = [one for one in syntax.keywords if one.arg not in {"dtype", None}]
     if call.args[0].extra == "cuda":
-        device = '"cuda"' if not given else None
+        device = '"cuda"' if not syntax.args and not syntax.keywords else None
+        given = syntax.args
     else:
-        device = analysis.text(given[0]) if given else None
-    if device is not None and given and analysis.kinds.of(call.args[1]) is Kind.TENSOR:
+        given = syntax.args[:1] if all(one.arg != "device" for one in named) else []
+        chosen = next(iter(given), None) or next((one.value for one in named if one.arg == "device"), None)
+        device = analysis.text(chosen) if chosen is not None else None
+    if given and device is not None and analysis.kinds.of(call.args[1]) is Kind.TENSOR:
         return f"{device}.device", f"{device}.device"  # a tensor says its type as well, and is no `device=`
-    if given and any(analysis.kinds.of(one) is Kind.DTYPE for one in call.args[1:]):
-        return analysis.text(given[0]), device
-    parts = [analysis.text(one) for one in syntax.args]
-    parts += [f"{one.arg}={analysis.text(one.value)}" for one in syntax.keywords if one.arg != "dtype"]
+    parts = [*map(analysis.text, given), *(f"{one.arg}={analysis.text(one.value)}" for one in named)]
     return ", ".join(parts), device
 
 

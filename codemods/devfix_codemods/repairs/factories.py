@@ -133,14 +133,14 @@ def _attribute(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
     if not analysis.constraints.births.defaults.managed:
         moved = moved_at_uses(analysis, source, found, conflict)
         if moved is not None:
-            edits, device = moved
-            of_module = found.owner in analysis.kinds.module_classes
-            yield Cut(edits, f"Move `{found.name}` to `{device}` where it is used", harmless=of_module)
+            title = f"Move `{found.name}` to `{moved.device}` where it is used"
+            yield Cut(moved.edits, title, sure=moved.sure, harmless=found.owner in analysis.kinds.module_classes)
 
 
 def _begun_often(analysis: Analysis, source: Source, attribute: Kept, conflict: Conflict) -> Iterator[Cut]:
     """What several methods make anew follows what it meets."""
     made = {function for function, store in attribute.stores if analysis.graph.sources.get(store.value)}
     moved = moved_at_uses(analysis, source, attribute, conflict) if len(made) > 1 else None
-    if moved is not None and moved[1].endswith(".device"):
-        yield Cut(moved[0], f"Move `{attribute.name}` to `{moved[1]}` where it is used", harmless=True)
+    if moved is not None and moved.device.endswith(".device"):
+        title = f"Move `{attribute.name}` to `{moved.device}` where it is used"
+        yield Cut(moved.edits, title, sure=moved.sure, harmless=True)

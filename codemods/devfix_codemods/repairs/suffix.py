@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from devfix_codemods.edits.operations import Edit
+from devfix_codemods.edits.quotes import unquoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,7 @@ class Suffix:
     def title(self, name: str, sibling: str | None = None) -> str:
         """What a move does, in words: "Move `y` to `device`, as `x` is"."""
         where = (
-            f"Move `{name}`: `{self.text}`"
-            if self.device is None
-            else f"Move `{name}` to `{self.device.strip(_QUOTES)}`"
+            f"Move `{name}`: `{self.text}`" if self.device is None else f"Move `{name}` to `{unquoted(self.device)}`"
         )
         return where if sibling is None else f"{where}, as `{sibling}` is"
 
@@ -38,6 +37,3 @@ class Suffix:
         """The statement that moves what is called `name`."""
         move = f"{name} = {name}{self.text}"
         return move if self.test is None else f"if {self.test}:\n    {move}"
-
-
-_QUOTES = "'\""

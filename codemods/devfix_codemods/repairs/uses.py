@@ -2,16 +2,23 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import key
+from devfix_codemods.ir.keys import name as name_of
+from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import is_none, is_optional, keyword
 from devfix_codemods.placement.graph import Turn
+from devfix_codemods.placement.non_tensors import may_be_number
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.attributes import Kept
+from devfix_codemods.repairs.attributes import Kept, is_of_any_kind
 from devfix_codemods.repairs.devices import suffixes
+from devfix_codemods.repairs.nearby_tensors import of_tensors
 from devfix_codemods.repairs.points import Point, before
 from devfix_codemods.source import Source as File
 
@@ -20,33 +27,34 @@ MANY = 3
 MOST_VALUES = 60
 
 
-def moved_at_uses(
-    analysis: Analysis, source: File, attribute: Kept, conflict: Conflict
-) -> tuple[tuple[Edit, ...], str] | None:
-    """The edits that move the attribute in each operation, and the device; None where one of them cannot be written."""
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The edits of some moves, the device of the first, and whether all devices are surely ones."""
+
+    edits: tuple[Edit, ...]
+    device: str
+    sure: bool
+
+
+def moved_at_uses(analysis: Analysis, source: File, attribute: Kept, conflict: Conflict) -> Moves | None:
+    """What moves the attribute in each operation; None where one of the moves cannot be written."""
     edits: dict[Edit, None] = {}
-    device = ""
+    devices: list[tuple[str, bool]] = []
     for operand, operation in _meetings(analysis, attribute):
-        found = _moved(analysis, source, operand, operation, conflict)
-        if found is None:
+        written, point = _written_for(operand, operation), before(operation)
+        if not written or point is None or _is_changed(operand, operation) or _is_number(attribute, operand, operation):
             return None
-        edits[found[0]] = None
-        device = device or found[1]
-    return (tuple(edits), device) if edits and len(edits) <= MANY else None
-
-
-def _moved(
-    analysis: Analysis, source: File, operand: Node, operation: Node, conflict: Conflict
-) -> tuple[Edit, str] | None:
-    syntax, point = operand_syntax(operand, operation), before(operation)
-    if syntax is None or point is None or _is_written(operand, operation):
+        device = _device_of_others(operand, operation, point, analysis) or _device_at(analysis, conflict, point)
+        if device is None:
+            return None
+        devices.append(device)
+        code = f"__node__.to({device[0]})"
+        if _hands_none_on(attribute, operand, operation):
+            code += " if __node__ is not None else None"
+        edits.update((ReplaceExpression(source.span(one), code), None) for one in written)
+    if not edits or len(edits) > MANY:
         return None
-    device = _device_of_others(operand, operation, point, analysis)
-    if device is None:
-        device = next((one.device for one in suffixes(analysis, conflict, point) if one.device), None)
-    if device is None:
-        return None
-    return ReplaceExpression(source.span(syntax), f"__node__.to({device})"), device
+    return Moves(tuple(edits), devices[0][0], all(sure for _, sure in devices))
 
 
 def _meetings(analysis: Analysis, attribute: Kept) -> Iterator[tuple[Node, Node]]:
@@ -73,11 +81,14 @@ def _met_by(analysis: Analysis, read: Node) -> Iterator[tuple[Node, Node]]:
             other = edge.other
             if other in seen or len(seen) > MOST_VALUES or other.function is not read.function:
                 continue
-            if edge.turn is Turn.MEET and _is_operand(one, other):
-                if edge.link.startswith("index") or not _meets_elsewhere(analysis, one, other, seen):
-                    continue
+            computes = edge.turn is Turn.MEET and _is_operand(one, other)
+            if computes and edge.link.startswith("index"):
+                continue
+            if computes and _meets_elsewhere(analysis, one, other, seen):
                 yield one, other
-            elif edge.turn in {Turn.SAME, Turn.UP, Turn.OUT} and one.index < other.index and other.op is not Op.FIELD:
+            elif computes or (
+                edge.turn in {Turn.SAME, Turn.UP, Turn.OUT} and one.index < other.index and other.op is not Op.FIELD
+            ):
                 seen.add(other)
                 pending.append(other)
 
@@ -120,21 +131,78 @@ def _is_elsewhere(analysis: Analysis, node: Node) -> bool:
     return False
 
 
-def _is_written(operand: Node, operation: Node) -> bool:
-    """`self.t.add_(x)`: a copy would be written instead."""
+def _is_changed(operand: Node, operation: Node) -> bool:
+    """`self.t.add_(x)`, `torch.add(x, y, out=self.t)`: a copy would be changed instead."""
     callee = operation.args[0] if operation.op is Op.CALL else None
     if callee is not None and callee.op is Op.ATTR and callee.args[0] is operand:
         return str(callee.extra).endswith("_")
+    if keyword(operation, "out") is operand:
+        return True
     return isinstance(operation.syntax, ast.AugAssign) and operation.args[0] is operand
+
+
+def _is_number(attribute: Kept, operand: Node, operation: Node) -> bool:
+    """Whether an operation may get a number that the attribute has as well, and that works there: `x * self.scale`."""
+    callee = operation.args[0] if operation.op is Op.CALL else None
+    if operand.op not in {Op.ATTR, Op.PHI} or (callee is not None and callee.op is Op.ATTR and operand in callee.args):
+        return False
+    if callee is not None and (name_of(callee) or "").startswith("torch.nn.functional."):  # which want tensors
+        return False
+    if (("isinstance", key(operand), "torch.Tensor"), True) in operation.guard:
+        return False
+    stores = [store for _, store in attribute.stores]
+    return any(
+        (is_of_any_kind(one.value) or may_be_number(one.value, one.guard)) and not _is_replaced(one, stores)
+        for one in stores
+    )
+
+
+def _hands_none_on(attribute: Kept, operand: Node, operation: Node) -> bool:
+    """Whether a call may get None where the attribute has no tensor: `F.linear(x, w, self.bias)`."""
+    if (
+        operation.op is not Op.CALL
+        or operand not in operation.args
+        or (("none", key(operand)), False) in operation.guard
+    ):
+        return False
+    return _may_be_none(operand) or (operand.op in {Op.ATTR, Op.PHI} and _may_keep_none(attribute))
+
+
+def _may_keep_none(attribute: Kept) -> bool:
+    stores = [store for _, store in attribute.stores]
+    begun = any(function.name == "__init__" and not store.guard for function, store in attribute.stores)
+    members = [one.members[attribute.name] for one in attribute.owner.lineage() if attribute.name in one.members]
+    if any(map(is_none, members)) and not begun:
+        return True
+    return any(_may_be_none(one.value) and not _is_replaced(one, stores) for one in stores)
+
+
+def _may_be_none(value: Node) -> bool:
+    choices = [value]
+    for one in choices:  # grows
+        choices += [each for each in one.args if each not in choices] if one.op is Op.PHI else ()
+    return is_optional(value) or any(map(is_none, choices))
+
+
+def _is_replaced(store: Store, others: list[Store]) -> bool:
+    """Whether another statement stores anew what one has stored, whenever that runs."""
+    return any(
+        other.base is store.base
+        and other.guard <= store.guard
+        and other.statement is not None
+        and store.statement is not None
+        and other.statement.lineno > store.statement.lineno
+        for other in others
+    )
 
 
 # Expressions
 
 
-def operand_syntax(operand: Node, operation: Node) -> ast.expr | None:
-    """The expression that stands for an operand in its operation, if it is the only one."""
+def _written_for(operand: Node, operation: Node) -> list[ast.expr]:
+    """The expressions that stand for an operand in its operation; none where one of them is unpacked there."""
     found = [syntax for value, syntax in _expressions(operation) if value is operand]
-    return found[0] if len(found) == 1 else None
+    return found if not any(isinstance(one, ast.Starred) for one in found) else []
 
 
 def _expressions(operation: Node) -> Iterator[tuple[Node, ast.expr]]:
@@ -154,18 +222,28 @@ def _expressions(operation: Node) -> Iterator[tuple[Node, ast.expr]]:
                 yield args[0].args[0], func.value
             for given_node, syntax in zip(args[1:], [*given, *(one.value for one in named)]):
                 yield given_node, syntax
-                if isinstance(syntax, ast.Tuple | ast.List) and given_node.op is Op.SEQUENCE:
-                    yield from zip(given_node.args, syntax.elts)
+                row = syntax.value if isinstance(syntax, ast.Starred) else syntax
+                if isinstance(row, ast.Tuple | ast.List) and given_node.op is Op.SEQUENCE:
+                    yield from zip(given_node.args, row.elts)
 
 
-def _device_of_others(operand: Node, operation: Node, point: Point, analysis: Analysis) -> str | None:
+def _device_at(analysis: Analysis, conflict: Conflict, point: Point) -> tuple[str, bool] | None:
+    """The device of the other end of the conflict; it is not sure where it is that of what may be no tensor."""
+    found = next((one for one in suffixes(analysis, conflict, point) if one.device), None)
+    if found is None or found.device is None:
+        return None
+    guessed = not found.follows and found.device in {one.device for one in of_tensors(analysis, conflict, point)}
+    return found.device, not guessed
+
+
+def _device_of_others(operand: Node, operation: Node, point: Point, analysis: Analysis) -> tuple[str, bool] | None:
     """`x.device`, of another operand that has a name, or that is computed of one."""
     for other in _operands(operation):
         if other is operand or not _is_elsewhere(analysis, other):
             continue
         name = _name_of(other, point, analysis)
         if name is not None:
-            return f"{name}.device"
+            return f"{name}.device", True
     return None
 
 
@@ -173,7 +251,7 @@ def _name_of(value: Node, point: Point, analysis: Analysis) -> str | None:
     """What a tensor is called here, or one that it is the same place as."""
     seen, pending = {value}, [value]
     for one in pending:  # grows
-        name = next((key for key, each in point.environment.items() if each is one and isinstance(key, str)), None)
+        name = next((text for text, each in point.environment.items() if each is one and isinstance(text, str)), None)
         if name is not None and _has_device(one, analysis):
             return name
         for edge in analysis.graph.edges.get(one, ()):
@@ -186,7 +264,7 @@ def _name_of(value: Node, point: Point, analysis: Analysis) -> str | None:
 
 
 def _has_device(value: Node, analysis: Analysis) -> bool:
-    kind = analysis.kinds.of(value)
-    if value is value.function.self_node or value.op is Op.GLOBAL:
-        return False
-    return kind is Kind.TENSOR or (kind is None and value.op is not Op.CALL)
+    """Whether a value is surely a tensor, and no number."""
+    return (
+        analysis.kinds.of(value) is Kind.TENSOR and value is not value.function.self_node and value.op is not Op.GLOBAL
+    )

@@ -8,7 +8,7 @@ from devfix.reporting.frame import apply, code_frame, fix_frame
 from devfix.reporting.tally import Tally
 from devfix.reporting.terminal import Line, one_line, visible
 from devfix.reporting.text import check_summary, finding, rewrite_summary
-from devfix.results import Note, Problem, Repair, Replacement
+from devfix.results import Cell, Note, Problem, Repair, Replacement
 from devfix_codemods.source import Span
 
 from ..conftest import BUGGY, Devfix
@@ -137,6 +137,22 @@ def test_a_fix_shows_the_lines_that_it_changes() -> None:
         "10   line10",
         "11 + new",
     ]
+
+
+@pytest.mark.parametrize(
+    ("edit", "shown"),
+    [
+        (Replacement(Span(2, 0, 2, 1), "x"), ["  | cell 1", "2 - b", "2 + x"]),
+        (Replacement(Span(3, 0, 3, 0), "x\n"), ["  | cell 1", "2   b", "3 + x"]),
+        (Replacement(Span(5, 0, 5, 1), "x"), ["  | cell 2", "1 - c", "1 + x"]),
+        (Replacement(Span(5, 0, 5, 0), "x\n"), ["  | cell 2", "1 + x"]),
+        (Replacement(Span(6, 0, 6, 1), "x"), ["  | cell 2", "2 - d", "2 + x"]),
+        (Replacement(Span(6, 1, 6, 1), "\nx"), ["  | cell 2", "2   d", "3 + x"]),
+    ],
+    ids=["the end of one", "behind one", "the first line", "before the first line", "the last line", "behind the last"],
+)
+def test_a_fix_stands_in_its_cell(edit: Replacement, shown: list[str]) -> None:
+    assert plain(fix_frame("a\nb\n\n\nc\nd", [edit], 80, (Cell(1, 1), Cell(2, 5)))) == shown
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,8 @@ def _fix(problem: Problem, result: Result, top: Path, told: FixResult | None, dr
 
 def _stops(problem: Problem, result: Result, top: Path) -> Iterator[Stop]:
     for note in problem.trail:
-        own = note.path is None
-        line = problem.place(note.span.line)[1] if own else note.span.line
-        yield Stop(_below(note.path or result.target.path, top), line, note.text)
+        cell, line = problem.place(note.span.line) if note.path is None else (None, note.span.line)
+        yield Stop(_below(note.path or result.target.path, top), line, note.text, cell)
 
 
 def _below(path: str, top: Path) -> str:

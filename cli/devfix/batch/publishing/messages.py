@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from devfix import __version__
-from devfix.batch.records import CheckRun, Fix, Outcome, Repository, Verdict
+from devfix.batch.records import CheckRun, Fix, Outcome, Repository, Stop, Verdict
 from devfix.reporting.terminal import one_line
 
 MOST_FIXES = 50
@@ -81,7 +81,7 @@ def _told(fix: Fix) -> Iterator[str]:
     yield from _wrapped(f"{_place(fix)}: {fix.message}", "- ")
     yield from _wrapped(f"{fix.title} ({_trust(fix)})", "  ")
     for stop in fix.trail[:MOST_STOPS]:
-        yield from _wrapped(f"{stop.path}:{stop.line}: {stop.note}", "  * ")
+        yield from _wrapped(f"{_place(stop)}: {stop.note}", "  * ")
     if fix.verdict is not None:
         yield from _wrapped(f"replay: {fix.verdict}", "  ")
 
@@ -98,12 +98,12 @@ def _wrapped(text: str, begin: str) -> list[str]:
 
 
 def _quiet(text: str) -> str:
-    """Hosts read `@name` and `#1` in the messages of commits, too: a blank makes them nothing."""
-    return re.sub(r"([@#])(?=\w)", r"\1 ", text)
+    """Hosts read `@name`, `#1` and `GH-1` in the messages of commits, too: a blank makes them nothing."""
+    return re.sub(r"([@#]|\bGH-)(?=\w)", r"\1 ", text, flags=re.IGNORECASE)
 
 
-def _place(fix: Fix) -> str:
-    return f"{fix.path}:{fix.line}" if fix.cell is None else f"{fix.path}: cell {fix.cell}, line {fix.line}"
+def _place(one: Fix | Stop) -> str:
+    return f"{one.path}:{one.line}" if one.cell is None else f"{one.path}: cell {one.cell}, line {one.line}"
 
 
 # The text of a pull request
@@ -153,7 +153,7 @@ def _trails(fixes: Sequence[Fix]) -> Iterator[str]:
     told = [fix for fix in sorted(fixes, key=_order) if fix.trail]
     items = []
     for fix in told[:MOST_FIXES]:
-        stops = [f"  - {code(f'{stop.path}:{stop.line}')} {code(stop.note)}" for stop in fix.trail[:MOST_STOPS]]
+        stops = [f"  - {code(_place(stop))} {code(stop.note)}" for stop in fix.trail[:MOST_STOPS]]
         items.append("\n".join([f"- {code(_place(fix))} {code(fix.message)}", *stops]))
     if items:
         yield _folded("Why: the trail of each value", "\n".join(items) + _rest(told, MOST_FIXES, "trail"))
@@ -193,8 +193,9 @@ def _closing(outcome: Outcome, repository: Repository) -> str:
     codes = sorted({fix.code for fix in outcome.kept})
     command = ["devfix", "rewrite", *(["--select", ",".join(codes)] if codes else [])]
     command += ["--unsafe"] if any(fix.safety == "unsafe" for fix in outcome.kept) else []
-    least = repository.rules.min_confidence
+    least, torch = repository.rules.min_confidence, repository.rules.target_torch
     command += ["--min-confidence", f"{least:g}"] if least is not None else []
+    command += ["--target-torch", f"{torch[0]}.{torch[1]}"] if torch is not None else []
     command += ["--", repository.subfolder] if repository.subfolder.startswith("-") else [repository.subfolder or "."]
     return f"Made by devfix {__version__} from {code(outcome.commit[:12])}. To do it again: {code(shlex.join(command))}"
 
@@ -204,12 +205,13 @@ def _folded(title: str, text: str) -> str:
 
 
 def _short_enough(parts: Sequence[str]) -> str:
-    """The parts that have room: the first and the last always have."""
-    room = LONGEST_TEXT - _size(parts[0]) - _size(parts[-1])
+    """The parts that have room: the first and the last always have, and one that has none takes none from others."""
+    room = LONGEST_TEXT - _size(parts[0]) - _size(parts[-1]) - len(_CUT)
     kept = []
     for part in parts[1:-1]:
-        room -= _size(part) + 2
-        if room > len(_CUT):
+        size = _size(part) + 2
+        if size < room:
+            room -= size
             kept.append(part)
     kept += [_CUT] if len(kept) < len(parts) - 2 else []
     return "\n\n".join([parts[0], *kept, parts[-1]]) + "\n"

@@ -9,7 +9,7 @@
         {"name", "source", "revision", "subfolder", "labels", "state", "attempt", "worker", "started", "finished",
          "seconds", "phases": {PHASE: s}, "commit", "branch", "files", "findings",
          "fixes": [{"path", "line", "column", "cell", "code", "name", "message", "safety", "title",
-                    "trail": [{"path", "line", "note"}], "verdict", "dropped", "confidence"}],
+                    "trail": [{"path", "line", "note", "cell"}], "verdict", "dropped", "confidence"}],
          "suggestions": [...],
          "replays": [{"path", "kind", "on", "command", "reasons"}],
          "checks": [{"command", "before", "after", "passed_before", "passed_after", "seconds"}],

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from devfix.batch.records import CheckRun, Commit, Fix, Outcome, Verdict
+from devfix.batch.records import CheckRun, Commit, Fix, Outcome, Stop, Verdict
 from devfix.batch.report.diffs import FileDiff, files_in
 from devfix.batch.report.run import ALONE, Neighbours, Wanted
 from devfix.batch.report.words import duration, spoken, told, web_address
@@ -195,9 +195,7 @@ def _entry(number: int, fix: Fix) -> Entry:
         title=told(fix.title),
         safety=told(fix.safety),
         stops=tuple(
-            Place(
-                f"{told(stop.path)}:{stop.line}" if stop.path != fix.path else str(stop.line), told(stop.note), is_last
-            )
+            Place(f"{_file(stop, fix)}{_cell(stop)}{stop.line}", told(stop.note), is_last)
             for stop, is_last in zip(fix.trail, [*[False] * (len(fix.trail) - 1), True])
         ),
         verdict=spoken(fix.verdict) if fix.verdict is not None else None,
@@ -207,7 +205,16 @@ def _entry(number: int, fix: Fix) -> Entry:
 
 
 def _place(fix: Fix) -> str:
-    return f"{'' if fix.cell is None else f'cell {fix.cell}:'}{fix.line}:{fix.column}"
+    return f"{_cell(fix)}{fix.line}:{fix.column}"
+
+
+def _file(stop: Stop, fix: Fix) -> str:
+    """The file of a stop, where it is not that of the fix."""
+    return f"{told(stop.path)}:" if stop.path != fix.path else ""
+
+
+def _cell(one: Fix | Stop) -> str:
+    return "" if one.cell is None else f"cell {one.cell}:"
 
 
 def _lead(hunk: Hunk) -> Sequence[str]:
