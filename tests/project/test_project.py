@@ -246,6 +246,17 @@ MODEL = {
 }
 
 
+def test_modules_that_import_everything_of_each_other() -> None:
+    """The ways from one to another grow as the ninth power of their number; each name of each is followed once."""
+    modules = range(12)
+    stars = {one: "".join(f"from .m{other} import *\n" for other in modules if other != one) for one in modules}
+    texts = {f"models/m{one}.py": text for one, text in stars.items()}
+    texts["models/__init__.py"] = "from .m0 import *\n"
+    train = TRAIN.format(moved="")
+    assert found({"train.py": train, **texts}) == []
+    assert found({"train.py": train, **texts, "models/m11.py": f"{stars[11]}{dedent(NET)}"}) == ["DVF202:11"]
+
+
 @pytest.mark.parametrize("texts", MODEL.values(), ids=MODEL)
 def test_a_model_of_another_file_that_is_never_moved(texts: dict[str, str]) -> None:
     assert found({"train.py": TRAIN.format(moved=""), **texts}) == ["DVF202:11"]

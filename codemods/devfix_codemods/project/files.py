@@ -139,8 +139,12 @@ class Project:
         unit = self._units.get(path)
         return len(unit.source.data) if unit is not None else 0
 
-    def lookup(self, unit: Unit, dotted: str, chain: int = 0) -> Found | None:
+    def lookup(self, unit: Unit, dotted: str) -> Found | None:
         """What `dotted`, imported in `unit`, is, where a file of the project defines it for certain."""
+        return self._followed(unit, dotted, 0, {})
+
+    def _followed(self, unit: Unit, dotted: str, chain: int, tried: dict[tuple[str, str], int]) -> Found | None:
+        """As `lookup`, behind `chain` re-exports. `tried` has how many led to each name of a file, at the least."""
         unit.asked = True
         place = self._place(unit.path, dotted)
         if place is None or chain > CHAIN:
@@ -149,8 +153,12 @@ class Project:
         unit.uses.add(path)
         if len(rest) != 1 or path == unit.path:
             return None
+        name = rest[0]
+        if tried.get((path, name), CHAIN + 1) <= chain:
+            return None  # modules that import everything of each other lead here in countless ways
+        tried[path, name] = chain
         other = self.unit(path)
-        return self._member(other, rest[0], chain) if other is not None else None
+        return self._member(other, name, chain, tried) if other is not None else None
 
     def is_of_project(self, unit: Unit, dotted: str) -> bool:
         """Whether `dotted`, imported in `unit`, leads to another file of the project, whatever that defines."""
@@ -228,7 +236,7 @@ class Project:
             found.update(dict.fromkeys(more))
             pending += dict.fromkeys(more)
 
-    def _member(self, unit: Unit, name: str, chain: int) -> Found | None:
+    def _member(self, unit: Unit, name: str, chain: int, tried: dict[tuple[str, str], int]) -> Found | None:
         bindings = unit.top_level.get(name, [])
         imported = [one.imported for one in bindings if one.imported is not None]
         if len(bindings) == 1 and not imported:
@@ -236,7 +244,7 @@ class Project:
         if bindings and len(imported) < len(bindings):
             return None
         targets = imported or [f"{star}{'' if star.endswith('.') else '.'}{name}" for star in unit.stars]
-        answers = (self.lookup(unit, one, chain + 1) for one in targets)
+        answers = (self._followed(unit, one, chain + 1, tried) for one in targets)
         return next((one for one in answers if one is not None), None)
 
     def _parsed(self, path: str) -> Unit | None:
