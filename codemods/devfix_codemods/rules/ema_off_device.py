@@ -127,12 +127,12 @@ def _text(program: Program, node: ast.expr) -> str:
 
 
 def _fix(program: Program, average: Average, shadow: str, live: str) -> Fix:
-    updates = (average, *copies_beside(program.placement, average))
-    edits = [
-        ReplaceExpression(program.source.span(given), f"__node__.to(device={shadow}.device)")
-        for given in map(_given, updates)
-        if given is not None
-    ]
+    edits = []
+    for update in (average, *copies_beside(program.placement, average)):
+        written, given = _written(update), _given(update)
+        if written is not None and given is not None and _is_plain(written):  # each by the name that it has there
+            code = f"__node__.to(device={_text(program, written)}.device)"
+            edits.append(ReplaceExpression(program.source.span(given), code))
     return Fix(Safety.SAFE, f"Move `{live}` to the device of `{shadow}`", tuple(dict.fromkeys(edits)))
 
 
