@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 from devfix_codemods.engine import check, rewrite
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Options
-from devfix_codemods.project.files import Project
+from devfix_codemods.project.files import MOST_BYTES, Project
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
 
@@ -335,6 +335,19 @@ def test_what_the_answer_rests_on() -> None:
     project = Project(files)
     check(Source("/p/train.py", files.read("/p/train.py") or b""), ALL, project)
     assert project.consulted("/p/train.py") == {"/p/models.py"}
+
+
+def test_what_is_too_large_for_others_is_asked_itself_what_it_rests_on() -> None:
+    main = "from torch.utils.data import DataLoader\nfrom train import fit\nfit(DataLoader(range(3)))\n"
+    train = dedent(TRAIN.format(moved="")) + "#" * MOST_BYTES
+    files = InMemory({"/p/main.py": main, "/p/train.py": train, "/p/models.py": NET})
+    project = Project(files)
+    for path in ("/p/main.py", "/p/train.py"):
+        data = files.read(path)
+        assert data is not None
+        check(Source(path, data), ALL, project)
+    assert project.consulted("/p/main.py") == {"/p/train.py"}
+    assert project.consulted("/p/train.py") == {"/p/main.py", "/p/models.py"}
 
 
 class Counting(InMemory):

@@ -54,7 +54,7 @@ class Project:
         self.files = files
         self._room = room
         self._units: dict[str, Unit | None] = {}  # those asked for last come last
-        self._older: list[Unit] = []  # texts that were rewritten meanwhile
+        self._older: list[Unit] = []  # texts that were rewritten meanwhile, or are too large for others
         self._lowered: dict[Unit, Module] = {}  # those asked for last come last
         self._texts: dict[str, bytes | None] = {}  # of importers, until the next file is analysed
         self._summaries: dict[str, dict[str, Any]] = {}
@@ -213,10 +213,13 @@ class Project:
 
         None where nothing was asked of the project: not even a new file would change the analysis.
         """
-        own = self._units.get(path)
-        if own is None or not own.asked:
+        texts = [one for one in (self._units.get(path), *self._older) if one is not None and one.path == path]
+        if not any(one.asked for one in texts):
             return None
-        return frozenset(self._below(path, set()) - {path})
+        found: set[str] = set()
+        for used in (used for one in texts for used in one.uses):
+            found |= self._below(used, found)
+        return frozenset(found - {path})
 
     def loaded_with(self, unit: Unit) -> Iterator[tuple[str, bytes]]:
         """The files that run wherever `unit` does: those of its packages, and what these and it import, and so on."""
