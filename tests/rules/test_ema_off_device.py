@@ -286,6 +286,11 @@ UPDATES = {
     "lerp_": ("e.lerp_(m, 0.1)", "e.lerp_(m.to(device=e.device), 0.1)"),
     "lerp_ by keyword": ("e.lerp_(m, weight=0.1)", "e.lerp_(m.to(device=e.device), weight=0.1)"),
     "mul_ add_": ("e.mul_(0.9).add_(m, alpha=0.1)", "e.mul_(0.9).add_(m.to(device=e.device), alpha=0.1)"),
+    "a multiple": ("e.mul_(0.9).add_(m * (1 - d))", "e.mul_(0.9).add_((m * (1 - d)).to(device=e.device))"),
+    "a multiple, the number first": (
+        "e.data.mul_(d).add_((1.0 - d) * m.data)",
+        "e.data.mul_(d).add_(((1.0 - d) * m.data).to(device=e.data.device))",
+    ),
     "mul_ and add_ on two lines": (
         "e.mul_(0.9)\n            e.add_(m, alpha=0.1)",
         "e.mul_(0.9)\n            e.add_(m.to(device=e.device), alpha=0.1)",

@@ -2,9 +2,10 @@
 
 ## What it does
 
-Finds `shadow.lerp_(live, …)` and `shadow.mul_(…).add_(live, …)` over two sets of weights of which one can be placed by
-itself (an averaged model with a `device` of its own, a shadow copy on the host), and takes the live weight to the
-shadow's device in the update. `copy_` lines of the same loop get the same, so that the loop reads alike.
+Finds `shadow.lerp_(live, …)` and `shadow.mul_(…).add_(live, …)`, also with a multiple of `live`, over two sets of
+weights of which one can be placed by itself (an averaged model with a `device` of its own, a shadow copy on the host),
+and takes the live weight to the shadow's device in the update. `copy_` lines of the same loop get the same, so that the
+loop reads alike.
 
 Beside a model that accelerate moves, a `diffusers.EMAModel` that nothing moves gets its `.to(accelerator.device)`, and
 so does one that loads weights from files in a hook.
