@@ -263,6 +263,17 @@ def test_a_model_of_another_file_that_is_never_moved(texts: dict[str, str]) -> N
     assert "model = Net().to(device)" in patched({"train.py": TRAIN.format(moved=""), **texts})
 
 
+BRANCHES = "if fast:\n    from {first} import Net\nelse:\n    from {second} import Net\n"
+PLACED = NET.replace("self.fc = nn.Linear(4, 2)", "self.fc = nn.Linear(4, 2)\n            self.cuda()")
+
+
+@pytest.mark.parametrize(("first", "second"), [("net", "placed"), ("placed", "net")])
+def test_nothing_is_certain_of_a_name_that_branches_import_from_different_files(first: str, second: str) -> None:
+    texts = {"train.py": TRAIN.format(moved=""), "net.py": NET, "placed.py": PLACED}
+    assert found({**texts, "models.py": BRANCHES.format(first=first, second=second)}) == []
+    assert found({**texts, "models.py": BRANCHES.format(first="net", second="net")}) == ["DVF202:11"]
+
+
 def test_relative_imports() -> None:
     train = TRAIN.format(moved="").replace("from models", "from .models")
     assert found({"pkg/__init__.py": "", "pkg/train.py": train, "pkg/models.py": NET}, "pkg/train.py") == ["DVF202:11"]

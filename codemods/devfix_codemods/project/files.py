@@ -248,7 +248,10 @@ class Project:
             return None
         targets = imported or [f"{star}{'' if star.endswith('.') else '.'}{name}" for star in unit.stars]
         answers = (self._followed(unit, one, chain + 1, tried) for one in targets)
-        return next((one for one in answers if one is not None), None)
+        found = (one for one in answers if one is not None)
+        first = next(found, None)
+        branches_differ = bool(imported) and any(one != first for one in found)  # of stars, the last one binds a name
+        return None if branches_differ else first
 
     def _parsed(self, path: str) -> Unit | None:
         data = self.files.read(path)
