@@ -367,3 +367,19 @@ def test_what_breaks_the_script_on_the_plain_cpu_is_taken_back(devfix: Devfix, t
     assert (tree / "train.py").read_text() == UNGUARDED.replace("out * weights", "out * weights.to(out.device)")
     (fix,) = ran.json["fixes"]
     assert "on the plain CPU the patched script fails" in fix["rejected"][0]["reason"]
+
+
+def test_only_the_branch_of_a_match_that_failed_is_repaired_without_columns(devfix: Devfix, project: Path) -> None:
+    script = """from tensors import Tensor
+
+host, out, kind = Tensor("cpu"), Tensor("cuda:0"), "device"
+match kind:
+    case "host":
+        print(host.numpy())
+    case "device":
+        print(out.numpy())
+"""
+    (project / "eval.py").write_text(script)
+    ran = devfix("repair", "eval.py", "--on", "cpu", "--env", "PYTHONNODEBUGRANGES=1", "--write")
+    assert ran.code == 0
+    assert (project / "eval.py").read_text() == script.replace("out.numpy()", "out.cpu().numpy()")

@@ -36,6 +36,9 @@ def test_averages_that_are_placed_by_themselves(placed, kept: str, live: str, so
         ("deepcopy(model).cpu()", "model.cpu()", "self.model", "k.lerp_(m, 0.1)"),
         ("deepcopy(model).cpu()", "model.cuda()", "self.model", "k.lerp_(m.to(k.device), 0.1)"),
         ("deepcopy(model).cpu()", "model.cuda()", "self.model", "k.copy_(m)"),
+        ("deepcopy(model).cpu()", "model.cuda()", "self.model", "k.mul_(0.9).add_(0.1 * m.to(k.device))"),
+        ("deepcopy(model).cpu()", "model.cuda()", "self.model", "k.mul_(0.9).add_(m * k)"),
+        ("deepcopy(model)", "model", "other", "k.mul_(0.9).add_((1 - decay) * m)"),
     ],
 )
 def test_averages_that_follow_the_weights(placed, kept: str, live: str, source: str, update: str) -> None:

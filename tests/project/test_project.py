@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 from devfix_codemods.engine import check, rewrite
 from devfix_codemods.outcomes import Changed, Checked, CheckOutcome, Options
-from devfix_codemods.project.files import Project
+from devfix_codemods.project.files import MOST_BYTES, Project
 from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
 
@@ -246,10 +246,32 @@ MODEL = {
 }
 
 
+def test_modules_that_import_everything_of_each_other() -> None:
+    """The ways from one to another grow as the ninth power of their number; each name of each is followed once."""
+    modules = range(12)
+    stars = {one: "".join(f"from .m{other} import *\n" for other in modules if other != one) for one in modules}
+    texts = {f"models/m{one}.py": text for one, text in stars.items()}
+    texts["models/__init__.py"] = "from .m0 import *\n"
+    train = TRAIN.format(moved="")
+    assert found({"train.py": train, **texts}) == []
+    assert found({"train.py": train, **texts, "models/m11.py": f"{stars[11]}{dedent(NET)}"}) == ["DVF202:11"]
+
+
 @pytest.mark.parametrize("texts", MODEL.values(), ids=MODEL)
 def test_a_model_of_another_file_that_is_never_moved(texts: dict[str, str]) -> None:
     assert found({"train.py": TRAIN.format(moved=""), **texts}) == ["DVF202:11"]
     assert "model = Net().to(device)" in patched({"train.py": TRAIN.format(moved=""), **texts})
+
+
+BRANCHES = "if fast:\n    from {first} import Net\nelse:\n    from {second} import Net\n"
+PLACED = NET.replace("self.fc = nn.Linear(4, 2)", "self.fc = nn.Linear(4, 2)\n            self.cuda()")
+
+
+@pytest.mark.parametrize(("first", "second"), [("net", "placed"), ("placed", "net")])
+def test_nothing_is_certain_of_a_name_that_branches_import_from_different_files(first: str, second: str) -> None:
+    texts = {"train.py": TRAIN.format(moved=""), "net.py": NET, "placed.py": PLACED}
+    assert found({**texts, "models.py": BRANCHES.format(first=first, second=second)}) == []
+    assert found({**texts, "models.py": BRANCHES.format(first="net", second="net")}) == ["DVF202:11"]
 
 
 def test_relative_imports() -> None:
@@ -324,6 +346,19 @@ def test_what_the_answer_rests_on() -> None:
     project = Project(files)
     check(Source("/p/train.py", files.read("/p/train.py") or b""), ALL, project)
     assert project.consulted("/p/train.py") == {"/p/models.py"}
+
+
+def test_what_is_too_large_for_others_is_asked_itself_what_it_rests_on() -> None:
+    main = "from torch.utils.data import DataLoader\nfrom train import fit\nfit(DataLoader(range(3)))\n"
+    train = dedent(TRAIN.format(moved="")) + "#" * MOST_BYTES
+    files = InMemory({"/p/main.py": main, "/p/train.py": train, "/p/models.py": NET})
+    project = Project(files)
+    for path in ("/p/main.py", "/p/train.py"):
+        data = files.read(path)
+        assert data is not None
+        check(Source(path, data), ALL, project)
+    assert project.consulted("/p/main.py") == {"/p/train.py"}
+    assert project.consulted("/p/train.py") == {"/p/main.py", "/p/models.py"}
 
 
 class Counting(InMemory):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from devfix.replay.backends import PlainCpu
-from devfix.replay.confinement import Allowance, Bubblewrap, find_confinement
+from devfix.replay.confinement import Allowance, Bubblewrap, find_confinement, population
 from devfix.replay.confinement.disk import Written
 from devfix.replay.confinement.population import Population
 from devfix.replay.options import ReplayOptions
@@ -361,6 +361,24 @@ def test_memory_is_read_again_before_a_run_is_ended_for_it(monkeypatch: pytest.M
                 "devfix.replay.confinement.population._proportional", lambda *_, parts=parts: next(parts)
             )
             assert together.uses_more_memory_than(1 << 20) is expected
+        child.communicate(b"\n")
+
+
+def test_a_process_whose_parent_ends_during_a_look_is_counted_at_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        honest = population._stat
+        told = honest(child.pid)
+        assert told is not None
+        orphan = replace(told, parent=1 << 30)  # no process has such a number
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(population, "_stat", lambda one: orphan if one == child.pid else honest(one))
+            together = Population(os.getpid())
+            together.look()
+        assert together.processes == 0
+        until = time.monotonic() + 60
+        while not together.processes and time.monotonic() < until:
+            together.look()
+        assert together.processes == 1
         child.communicate(b"\n")
 
 

@@ -359,6 +359,17 @@ def test_a_module_in_two_places_names_the_odd_ones() -> None:
     )
 
 
+def test_of_an_operator_that_is_a_word_the_whole_expression_is_told() -> None:
+    told = story(crash(operand("row", DEVICE), operand("m", HOST), code="row in m", operation="in"))
+    assert told.endswith("; they meet in `row in m` at a.py:9.")
+
+
+def test_one_parameter_is_told_of_as_one() -> None:
+    odd = (Member("bias", TensorFacts("cpu", (3,), "float32")),)
+    net = ModuleValue("fc", operand=True, culprit=True, type="Linear", places={"cuda:0": 1, "cpu": 1}, odd=odd)
+    assert story(crash(net)).startswith("1 of the 2 parameters and buffers of `fc` (Linear) is on cuda:0; `bias` is on")
+
+
 def test_what_else_was_in_reach_is_a_table() -> None:
     batch = BatchValue("batch", type="dict", items=(Member("y", HOST, "batch['y']"), Member("x", DEVICE, "batch['x']")))
     rest = (batch, TensorValue("out", facts=DEVICE), TensorValue("again", alias="out", facts=DEVICE))

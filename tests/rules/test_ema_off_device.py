@@ -276,10 +276,21 @@ def averaged(update: str) -> str:
     )
 
 
+NAMED_ANEW = """if m.dim() == 0:
+                e.copy_({copied})
+            else:
+                a = e
+                a.lerp_({taken}, 0.1)"""
+
 UPDATES = {
     "lerp_": ("e.lerp_(m, 0.1)", "e.lerp_(m.to(device=e.device), 0.1)"),
     "lerp_ by keyword": ("e.lerp_(m, weight=0.1)", "e.lerp_(m.to(device=e.device), weight=0.1)"),
     "mul_ add_": ("e.mul_(0.9).add_(m, alpha=0.1)", "e.mul_(0.9).add_(m.to(device=e.device), alpha=0.1)"),
+    "a multiple": ("e.mul_(0.9).add_(m * (1 - d))", "e.mul_(0.9).add_((m * (1 - d)).to(device=e.device))"),
+    "a multiple, the number first": (
+        "e.data.mul_(d).add_((1.0 - d) * m.data)",
+        "e.data.mul_(d).add_(((1.0 - d) * m.data).to(device=e.data.device))",
+    ),
     "mul_ and add_ on two lines": (
         "e.mul_(0.9)\n            e.add_(m, alpha=0.1)",
         "e.mul_(0.9)\n            e.add_(m.to(device=e.device), alpha=0.1)",
@@ -287,6 +298,10 @@ UPDATES = {
     "a copy beside it": (
         "e.lerp_(m, 0.1)\n            e.copy_(m)",
         "e.lerp_(m.to(device=e.device), 0.1)\n            e.copy_(m.to(device=e.device))",
+    ),
+    "a copy that knows the average by another name": (
+        NAMED_ANEW.format(copied="m", taken="m"),
+        NAMED_ANEW.format(copied="m.to(device=e.device)", taken="m.to(device=a.device)"),
     ),
 }
 
@@ -357,3 +372,23 @@ def test_an_average_that_nothing_moves(rule) -> None:
 def test_an_average_that_is_loaded_in_a_hook(rule) -> None:
     fixed = rule.fixed(training(hook="pass"))
     assert "loaded.state_dict())\n            ema.to(accelerator.device)\n            pass" in fixed
+
+
+LOADED_ELSEWHERE = {
+    "a state loaded to the device": "ema.load_state_dict(torch.load(folder, map_location=accelerator.device))",
+    "a state loaded to the device by position": "ema.load_state_dict(torch.load(folder, accelerator.device)['ema'])",
+    "a state that is where it was saved": "ema.load_state_dict(torch.load(folder))",
+    "a file that is read to the device": "ema.load_state_dict(load_file(folder, device=accelerator.device))",
+    "an average that is moved first": "loaded.to(accelerator.device); ema.load_state_dict(loaded.state_dict())",
+}
+
+
+@pytest.mark.parametrize("load", LOADED_ELSEWHERE.values(), ids=LOADED_ELSEWHERE)
+def test_an_average_that_is_loaded_where_the_model_is(rule, load: str) -> None:
+    assert rule.findings(training(hook="pass").replace("ema.load_state_dict(loaded.state_dict())", load)) == ()
+
+
+def test_an_average_that_is_loaded_to_the_host(rule) -> None:
+    load = "ema.load_state_dict(torch.load(folder, map_location='cpu'))"
+    program = training(hook="pass").replace("ema.load_state_dict(loaded.state_dict())", load)
+    assert f"{load}\n            ema.to(accelerator.device)\n" in rule.fixed(program)

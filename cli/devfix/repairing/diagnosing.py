@@ -72,8 +72,12 @@ def _failing_node(postmortem: PostMortem, source: Source) -> ast.AST | None:
     for node in nodes:
         if (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == wanted:
             return node
-    simple = [node for node in nodes if isinstance(node, ast.stmt) and not hasattr(node, "body")]
+    simple = [node for node in nodes if isinstance(node, ast.stmt) and not _holds_statements(node)]
     return next((one for one in simple if one.lineno <= postmortem.line <= (one.end_lineno or one.lineno)), None)
+
+
+def _holds_statements(node: ast.stmt) -> bool:
+    return hasattr(node, "body") or isinstance(node, ast.Match)
 
 
 def _placed(operand: Operand, sink: Sink, sources: Mapping[str, Source]) -> Operand:

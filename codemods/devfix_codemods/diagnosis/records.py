@@ -72,7 +72,7 @@ class Operand:
     `expression` is its text in the frame `frame` (an index into the diagnosis' frames), and `span` where it stands in
     the sink, if it does. `place` is where it lives now and `wanted` where it should. `history` is oldest first; the
     first stop is the origin. Of a module with parts in several places, `odd` are the misplaced parts by name, each with
-    its history, and `place` is where the others are. `type` is the class of a module or batch, where it is known.
+    its history, and `place` is where the others are. `type` is the class of a batch, where it is known.
     """
 
     expression: str

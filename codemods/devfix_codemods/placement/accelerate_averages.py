@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from devfix_codemods.catalogue import canonical
+from devfix_codemods.catalogue.torch import MAP_LOCATION
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import loaded_to
+from devfix_codemods.placement.places import HOST, place_of
 
 _EMA = frozenset({"diffusers.training_utils.EMAModel", "diffusers.EMAModel"})
 _ACCELERATORS = frozenset({"accelerate.Accelerator", "accelerate.accelerator.Accelerator"})
@@ -41,6 +45,7 @@ class _Average:
 
     def __init__(self, analysis: Analysis, made: Node, accelerator: Node) -> None:
         self._births = analysis.constraints.births
+        self._kinds = analysis.kinds
         self._made = made
         self._accelerator = accelerator
         self._calls = [one for one in analysis.module.nodes() if one.op is Op.CALL]
@@ -59,11 +64,29 @@ class _Average:
                 method_name(load) == "load_state_dict"
                 and load.function is not within
                 and load.function not in functions
+                and self._is_loaded_on_host(load)
             ):
                 yield Stray(self._made, load, self._accelerator, True, places)
         prepared = self._prepared()
         if prepared is not None and within not in functions and not self._is_given() and not self._follows_moved():
             yield Stray(self._made, prepared, self._accelerator, False)
+
+    def _is_loaded_on_host(self, load: Node) -> bool:
+        """Whether nothing says that what is loaded is on a device, or where it was when it was saved."""
+        pending = list(load.args[1:])
+        for one in pending:  # grows by what each is made of
+            if one.op is Op.CALL and self._is_elsewhere(one, load):
+                return False
+            pending += one.args if len(pending) < _MOST_PARTS else ()
+        return True
+
+    def _is_elsewhere(self, made: Node, load: Node) -> bool:
+        if not MAP_LOCATION.keys().isdisjoint(map(canonical, names(made.args[0]))):
+            device = loaded_to(made)
+            return device is None or place_of(device, self._kinds) != HOST
+        placed = self._births.place_given(made)
+        moves = (one for one in self._uses(made) if method_name(one) == "to" and one.function is load.function)
+        return placed not in {None, HOST} or any(one.index < load.index for one in moves)
 
     def _is_given(self) -> bool:
         """Whether something else gets the average, and may move it."""

@@ -72,7 +72,7 @@ class _Homes:
         self._module = analysis.module
 
     def may_differ(self, average: Average) -> bool:
-        shadow, live = self._weights(average.shadow), self._weights(average.live)
+        shadow, live = self._weights(average.shadow), self._scaled(average.live)
         if shadow is None or live is None:
             return False
         kept, given = self._places_of(shadow), self._places_of(live)
@@ -80,6 +80,13 @@ class _Homes:
         if told == {_HOST}:  # what callers give counts as well, where it is as plain as that
             return _HOST not in known and bool(kept or known)
         return bool(kept) and not given
+
+    def _scaled(self, operand: Node) -> _Weights | None:
+        """As `_weights`, also of a product with what is no weight: `(1 - decay) * live`."""
+        if operand.op is not Op.OPERATION or operand.extra != "Mult":
+            return self._weights(operand)
+        factors = [found for one in operand.args if (found := self._weights(one)) is not None]
+        return factors[0] if len(factors) == 1 else None
 
     def _weights(self, operand: Node) -> _Weights | None:
         """Whose weights an operand is of; None where it may be no weight, or was moved elsewhere on its own."""

@@ -54,7 +54,7 @@ class Project:
         self.files = files
         self._room = room
         self._units: dict[str, Unit | None] = {}  # those asked for last come last
-        self._older: list[Unit] = []  # texts that were rewritten meanwhile
+        self._older: list[Unit] = []  # texts that were rewritten meanwhile, or are too large for others
         self._lowered: dict[Unit, Module] = {}  # those asked for last come last
         self._texts: dict[str, bytes | None] = {}  # of importers, until the next file is analysed
         self._summaries: dict[str, dict[str, Any]] = {}
@@ -139,8 +139,12 @@ class Project:
         unit = self._units.get(path)
         return len(unit.source.data) if unit is not None else 0
 
-    def lookup(self, unit: Unit, dotted: str, chain: int = 0) -> Found | None:
+    def lookup(self, unit: Unit, dotted: str) -> Found | None:
         """What `dotted`, imported in `unit`, is, where a file of the project defines it for certain."""
+        return self._followed(unit, dotted, 0, {})
+
+    def _followed(self, unit: Unit, dotted: str, chain: int, tried: dict[tuple[str, str], int]) -> Found | None:
+        """As `lookup`, behind `chain` re-exports. `tried` has how many led to each name of a file, at the least."""
         unit.asked = True
         place = self._place(unit.path, dotted)
         if place is None or chain > CHAIN:
@@ -149,8 +153,12 @@ class Project:
         unit.uses.add(path)
         if len(rest) != 1 or path == unit.path:
             return None
+        name = rest[0]
+        if tried.get((path, name), CHAIN + 1) <= chain:
+            return None  # modules that import everything of each other lead here in countless ways
+        tried[path, name] = chain
         other = self.unit(path)
-        return self._member(other, rest[0], chain) if other is not None else None
+        return self._member(other, name, chain, tried) if other is not None else None
 
     def is_of_project(self, unit: Unit, dotted: str) -> bool:
         """Whether `dotted`, imported in `unit`, leads to another file of the project, whatever that defines."""
@@ -205,10 +213,13 @@ class Project:
 
         None where nothing was asked of the project: not even a new file would change the analysis.
         """
-        own = self._units.get(path)
-        if own is None or not own.asked:
+        texts = [one for one in (self._units.get(path), *self._older) if one is not None and one.path == path]
+        if not any(one.asked for one in texts):
             return None
-        return frozenset(self._below(path, set()) - {path})
+        found: set[str] = set()
+        for used in (used for one in texts for used in one.uses):
+            found |= self._below(used, found)
+        return frozenset(found - {path})
 
     def loaded_with(self, unit: Unit) -> Iterator[tuple[str, bytes]]:
         """The files that run wherever `unit` does: those of its packages, and what these and it import, and so on."""
@@ -228,7 +239,7 @@ class Project:
             found.update(dict.fromkeys(more))
             pending += dict.fromkeys(more)
 
-    def _member(self, unit: Unit, name: str, chain: int) -> Found | None:
+    def _member(self, unit: Unit, name: str, chain: int, tried: dict[tuple[str, str], int]) -> Found | None:
         bindings = unit.top_level.get(name, [])
         imported = [one.imported for one in bindings if one.imported is not None]
         if len(bindings) == 1 and not imported:
@@ -236,8 +247,11 @@ class Project:
         if bindings and len(imported) < len(bindings):
             return None
         targets = imported or [f"{star}{'' if star.endswith('.') else '.'}{name}" for star in unit.stars]
-        answers = (self.lookup(unit, one, chain + 1) for one in targets)
-        return next((one for one in answers if one is not None), None)
+        answers = (self._followed(unit, one, chain + 1, tried) for one in targets)
+        found = (one for one in answers if one is not None)
+        first = next(found, None)
+        branches_differ = bool(imported) and any(one != first for one in found)  # of stars, the last one binds a name
+        return None if branches_differ else first
 
     def _parsed(self, path: str) -> Unit | None:
         data = self.files.read(path)

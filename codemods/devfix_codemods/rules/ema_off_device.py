@@ -2,9 +2,10 @@
 
 ## What it does
 
-Finds `shadow.lerp_(live, …)` and `shadow.mul_(…).add_(live, …)` over two sets of weights of which one can be placed by
-itself (an averaged model with a `device` of its own, a shadow copy on the host), and takes the live weight to the
-shadow's device in the update. `copy_` lines of the same loop get the same, so that the loop reads alike.
+Finds `shadow.lerp_(live, …)` and `shadow.mul_(…).add_(live, …)`, also with a multiple of `live`, over two sets of
+weights of which one can be placed by itself (an averaged model with a `device` of its own, a shadow copy on the host),
+and takes the live weight to the shadow's device in the update. `copy_` lines of the same loop get the same, so that the
+loop reads alike.
 
 Beside a model that accelerate moves, a `diffusers.EMAModel` that nothing moves gets its `.to(accelerator.device)`, and
 so does one that loads weights from files in a hook.
@@ -127,12 +128,12 @@ def _text(program: Program, node: ast.expr) -> str:
 
 
 def _fix(program: Program, average: Average, shadow: str, live: str) -> Fix:
-    updates = (average, *copies_beside(program.placement, average))
-    edits = [
-        ReplaceExpression(program.source.span(given), f"__node__.to(device={shadow}.device)")
-        for given in map(_given, updates)
-        if given is not None
-    ]
+    edits = []
+    for update in (average, *copies_beside(program.placement, average)):
+        written, given = _written(update), _given(update)
+        if written is not None and given is not None and _is_plain(written):  # each by the name that it has there
+            code = f"__node__.to(device={_text(program, written)}.device)"
+            edits.append(ReplaceExpression(program.source.span(given), code))
     return Fix(Safety.SAFE, f"Move `{live}` to the device of `{shadow}`", tuple(dict.fromkeys(edits)))
 
 

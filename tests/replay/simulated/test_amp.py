@@ -303,7 +303,7 @@ def test_autocast_of_the_host_is_for_host_tensors(simulate: Simulate) -> None:
 
 
 FOURIER_SETTING = """
-import torch
+import numpy as np, torch
 warnings.filterwarnings("ignore", "ComplexHalf support is experimental")
 host = torch.arange(32.0).view(4, 8)
 half = host.cuda().half()
@@ -319,10 +319,12 @@ FOURIER = {
     "told(torch.fft.fftn(half, s=(2, 4)))": ("cuda:0", "complex32", [2, 4]),
     "told(torch.fft.rfft2(half).sum())": ("cuda:0", "complex32", []),
     "told(torch.fft.fft(half.float()[:3], dim=0))": ("cuda:0", "complex64", [3, 8]),
+    "told(torch.fft.fft(half, np.int64(4), dim=np.int64(1)))": ("cuda:0", "complex32", [4, 4]),
     "far(torch.fft.rfft(half), torch.fft.rfft(host))": False,
 }
 
 NOT_TRANSFORMED = {
+    "torch.fft.fft(half, np.int64(6))": "RuntimeError: cuFFT only supports dimensions whose sizes are powers of two",
     "torch.fft.fft(half, 6)": "RuntimeError: cuFFT only supports dimensions whose sizes are powers of two",
     "torch.fft.fft(half[:3], dim=0)": "RuntimeError: cuFFT only supports dimensions whose sizes are powers of two",
     "torch.fft.irfft2(half[:3])": "RuntimeError: cuFFT only supports dimensions whose sizes are powers of two",

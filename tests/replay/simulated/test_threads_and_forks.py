@@ -200,13 +200,17 @@ keep("thread", in_child(lambda: ThreadPoolExecutor().submit(host.cuda).result())
 keep("computed", in_child(lambda: inherited + 1))
 keep("listed", in_child(lambda: torch.cat([inherited, inherited])))
 keep("back", in_child(lambda: inherited.cpu()))
+keep("numbers", in_child(lambda: inherited.tolist()))
+keep("text", in_child(lambda: f"{inherited}"))
+keep("empty", in_child(lambda: [inherited[:0].tolist(), host.tolist(), repr(host)]))
 """
     values = clean(simulate(FORKED + code))
     text = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
     for name in ("moved", "made", "grandchild", "thread"):
         assert values[name] == f"RuntimeError: {text}start method", name
-    for name in ("computed", "listed", "back"):
+    for name in ("computed", "listed", "back", "numbers", "text"):
         assert str(values[name]).endswith("Error: CUDA error: initialization error"), name
+    assert "Error" not in str(values["empty"])
 
 
 def test_asking_whether_there_is_a_device_spoils_it_for_forks_unless_nvml_is_asked(simulate: Simulate) -> None:

@@ -86,13 +86,18 @@ class Population:
         return sum(_proportional(process, each.resident) for process, each in self._members.items())
 
     def _place(self, process: int) -> None:
-        """Tell whether a new process is inside: then its parent is."""
+        """Tell whether a new process is inside: then its parent is.
+
+        Where one of them ends meanwhile, another process has its children: they are told at the next look.
+        """
         line: list[int] = []
         at = process
-        while at not in self._inside and at not in self._outside and at not in line:
+        while at and at not in self._inside and at not in self._outside:
             line.append(at)
             stat = _stat(at)
-            at = stat.parent if stat is not None else 0
+            if stat is None or stat.parent in line:
+                return
+            at = stat.parent
         (self._inside if at in self._inside else self._outside).update(line)
 
 

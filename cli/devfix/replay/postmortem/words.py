@@ -1,5 +1,6 @@
 """A post-mortem in words: what met where, how it came there, and below it what else was in reach."""
 
+import keyword
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -159,7 +160,7 @@ def _mixed_module(module: ModuleValue) -> str:
     """`12 of the 14 parameters and buffers of `model` (Net) are on cuda:0 …; `head.weight` is on the host …`."""
     total, (main, most) = sum(module.places.values()), max(module.places.items(), key=lambda entry: entry[1])
     whole = f"{most} of the {total} parameters and buffers of `{module.expression}` ({module.type})"
-    clause = f"{whole} are on {_at(main)}{_origin(main, module.history)}"
+    clause = f"{whole} {'is' if most == 1 else 'are'} on {_at(main)}{_origin(main, module.history)}"
     if {member.name for member in module.odd} <= set(module.involved):
         return clause  # the others have been told of
     groups: dict[tuple[str, str], list[Member]] = {}
@@ -208,8 +209,9 @@ def _end(postmortem: PostMortem, culprits: Sequence[Value]) -> str:
 
 def _operation(postmortem: PostMortem) -> str:
     """The callee; of an operator the whole expression, which says more."""
-    if postmortem.operation.replace(".", "").replace("_", "").isidentifier() and postmortem.operation != "for":
-        return f"`{postmortem.operation}`"
+    operation = postmortem.operation
+    if operation.replace(".", "").replace("_", "").isidentifier() and not keyword.iskeyword(operation):
+        return f"`{operation}`"
     return _quoted(postmortem.code)
 
 

@@ -15,11 +15,14 @@ import torch
 
 from .claims import claim_of, tensors_in
 from .mode import ClaimMode
-from .patching import wrap
+from .patching import wrap, wrap_method
 from .state import Simulation, cuda_error
 
 CUDA_ERROR_NOT_INITIALIZED = 3
 """`cudaErrorInitializationError` of the CUDA runtime."""
+
+_READING = ("tolist", "__repr__")
+"""Methods that copy what is on a device to the host, and of which the mode sees nothing on the host itself."""
 
 
 @dataclass
@@ -44,6 +47,8 @@ def install(simulation: Simulation, mode: ClaimMode) -> None:
         simulation.forked, simulation.initialised = True, False
         mode.__class__ = _ForkedMode
         _refuse_shared_device_memory(simulation)
+        for name in _READING:
+            wrap_method(name, _refuse_on_device)
 
     wrap(torch.cuda, "is_available", is_available)
     os.register_at_fork(after_in_child=in_child)
@@ -56,6 +61,12 @@ class _ForkedMode(ClaimMode):  # type: ignore[no-untyped-call]
         if not _is_view(func) and any(map(_on_device, tensors_in([*args, *(kwargs or {}).values()]))):
             raise cuda_error("initialization error", CUDA_ERROR_NOT_INITIALIZED)
         return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def _refuse_on_device(original: Callable[..., Any], tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    if _on_device(tensor) and tensor.numel():
+        raise cuda_error("initialization error", CUDA_ERROR_NOT_INITIALIZED)
+    return original(tensor, *args, **kwargs)
 
 
 def _is_view(func: Any) -> bool:

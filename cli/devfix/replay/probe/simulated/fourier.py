@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 import torch
 
@@ -52,7 +53,7 @@ def _signal_sizes(
 
 
 def _listed(numbers: Any) -> list[int] | None:
-    return [numbers] if isinstance(numbers, int) else None if numbers is None else list(numbers)
+    return [index(numbers)] if isinstance(numbers, SupportsIndex) else None if numbers is None else list(numbers)
 
 
 def _want_powers_of_two(sizes: list[int]) -> None:
