@@ -6,6 +6,7 @@ The messages are those that torch, torchmetrics and DistributedDataParallel rais
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -195,7 +196,8 @@ def _unread(error: BaseException, root: Path) -> tuple[str, int | None] | None:
 def inside(file: str, root: Path) -> str | None:
     """`file` relative to `root` with forward slashes, or None where it is not the tree's own code."""
     try:
-        relative = Path(file).relative_to(root)
+        # An entry of `sys.path` such as `tools/..` stands as it is in the names of the files found there.
+        relative = Path(os.path.normpath(file)).relative_to(root)
     except ValueError:
         return None
     return None if "site-packages" in relative.parts else relative.as_posix()
