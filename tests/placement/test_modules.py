@@ -238,3 +238,47 @@ def test_metrics_that_stay_on_the_host(placed, made: str, update: str) -> None:
 )
 def test_metrics_that_keep_lists_or_are_where_they_should_be(placed, made: str, update: str) -> None:
     assert placed(METRIC.format(made=made, update=update)).births == []
+
+
+CONSTRUCTED = """
+    from lab import device
+    from torch.optim import SGD
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(3, 3)
+            {ends}
+        def place(self):
+            return super().to(device)
+    class Net(Base):
+        {body}
+        def forward(self, x):
+            return self.fc(x)
+    def fit(loader):
+        net = Net()
+        for x, y in loader:
+            print(net(x.to(device)))
+"""
+HANDED_ON = """def __init__(self):
+            super().__init__()
+            self.{part}"""
+
+
+@pytest.mark.parametrize("ends", ["self.to(device)", "self.place()"])
+@pytest.mark.parametrize(
+    "body", ["size = 3", HANDED_ON.format(part="loss = nn.MSELoss()"), HANDED_ON.format(part="lr = SGD(self.fc)")]
+)
+def test_a_constructor_of_a_base_moves_the_object(placed, ends: str, body: str) -> None:
+    assert placed(CONSTRUCTED.format(ends=ends, body=body)).analysis.conflicts == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "body"),
+    [
+        ("pass", "size = 3"),
+        ("self.size = 3", HANDED_ON.format(part="loss = nn.MSELoss()")),
+        ("self.to(device)", HANDED_ON.format(part="head = nn.Linear(3, 3)")),
+    ],
+)
+def test_a_constructor_of_a_base_that_moves_nothing_or_not_all(placed, ends: str, body: str) -> None:
+    assert placed(CONSTRUCTED.format(ends=ends, body=body)).births == ["Net()"]
