@@ -55,7 +55,11 @@ class Modules:
 
     def of_class(self, node: Node, made: Class) -> None:
         """An object of a class that is read."""
-        if made in self._kinds.module_classes and not self._constructor_places(made):
+        if (
+            made in self._kinds.module_classes
+            and not self._kinds.imported.is_managed(made)
+            and not self._constructor_places(made)
+        ):
             asked = not self._is_read_whole(made) and self._kinds.has_parameters(node)
             holds = self.holds_tensors(made) or asked
             self._made(node, "module-made" if holds else "maybe-bare")
@@ -191,7 +195,7 @@ class Modules:
         within = (*around, owner)
         return any(
             self._makes_tensors(node, within)
-            for one in owner.lineage()
+            for one in self._kinds.imported.lineage(owner)
             for function in one.methods.values()
             for node in function.nodes
             if node.op is Op.CALL
