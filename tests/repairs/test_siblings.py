@@ -142,3 +142,29 @@ def test_what_is_filled_part_by_part_stays(repairs) -> None:
 def test_what_an_unread_call_gets_may_be_placed_there(repairs) -> None:
     program = "from lab import act\ndef steps(n, device):\n    row = torch.zeros(n)\n    return act(row)\n"
     assert repairs.added(program, Safety.UNSAFE) == []
+
+
+OPTIONAL = """
+    def fit(net, x, y, weight=None, device="cuda"):
+        {ahead}
+        return F.cross_entropy({x}, {y}, weight=weight)
+"""
+ROW = {"x": "net(x.to(device))", "y": "y.to(device)"}
+MOVED = {"x": "net(x)", "y": "y"}
+BEFORE = "x = x.to(device)\n        y = y.to(device)"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words", "added"),
+    [
+        ("pass", ROW, ["weight=weight.to(device) if weight is not None else None)"]),
+        (BEFORE, MOVED, ["if weight is not None:", "weight = weight.to(device)"]),
+        ("assert weight is not None", ROW, ["weight=weight.to(device))"]),
+        (f"assert weight is not None\n        {BEFORE}", MOVED, ["weight = weight.to(device)"]),
+    ],
+)
+def test_what_a_caller_may_leave_out_is_moved_where_it_is_there(
+    repairs, ahead: str, words: dict[str, str], added: list[str]
+) -> None:
+    found = repairs.added(OPTIONAL.format(ahead=ahead, **words), Safety.SAFE)
+    assert [line.rpartition(", ")[2] for line in found] == added
