@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, makes_module, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, makes_module
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
@@ -17,7 +17,7 @@ from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import sounds_like_options, sounds_like_runner
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.roots import Roots
-from devfix_codemods.placement.stateless_modules import is_stateless
+from devfix_codemods.placement.taken_over import needs_no_move
 
 
 class Modules:
@@ -50,7 +50,7 @@ class Modules:
 
     def of_torch(self, node: Node, qualified: str) -> None:
         """`nn.Linear(2, 2)`"""
-        if not _needs_no_move(node, qualified):
+        if not needs_no_move(node, qualified, self._roots):
             self._made(node, "module-made")
 
     def of_class(self, node: Node, made: Class) -> None:
@@ -369,24 +369,7 @@ def _is_itself(node: Node, method: Function) -> bool:
     return node is method.self_node or (node.op is Op.CALL and name(node.args[0]) == "builtins.super")
 
 
-def _needs_no_move(node: Node, qualified: str) -> bool:
-    """`nn.Sequential(nn.Softmax(1), net.to(device))`: parts that hold no tensors or are moved, and nothing else."""
-    displayed = (part for one in node.args[1:] for part in (one.args if one.op in _DISPLAYS else (one,)))
-    parts = list(displayed)
-    return (
-        (qualified in rows.CONTAINERS or qualified == "torchmetrics.MetricCollection")
-        and bool(parts)
-        and all(one.op is Op.CALL and (is_stateless(one) or _is_moved(one)) for one in parts)
-    )
-
-
-def _is_moved(call: Node) -> bool:
-    callee = call.args[0]
-    return callee.op is Op.ATTR and method_effect(str(callee.extra)) in {Effect.MOVE, Effect.CUDA}
-
-
 MODULE = Place(Where.MODULE)
-_DISPLAYS = frozenset({Op.SEQUENCE, Op.MAPPING})
 MOST_WRAPPED = 20
 _REGISTERING = frozenset({"register_buffer", "register_parameter", "add_module"}) | libraries.MODULE_MAKERS
 """Methods by which a module gets tensors."""
