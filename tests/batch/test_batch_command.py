@@ -232,6 +232,16 @@ def test_retry_by_name(manifest: Path, batch: Batch) -> None:
     assert rows()["clean"].finished > before["clean"].finished
 
 
+def test_retry_works_where_the_folder_of_the_run_is_now(manifest: Path, batch: Batch) -> None:
+    run(batch)
+    Path("run").rename("moved")
+    result = Path("moved", "results", "buggy.json")
+    before = result.stat().st_ino
+    assert batch("retry", "moved", "buggy", "--engine", "inline").code == 0
+    assert result.stat().st_ino != before
+    assert not Path("run").exists()
+
+
 def test_status_and_report_at_any_time(manifest: Path, batch: Batch) -> None:
     run(batch)
     assert "2 of 2 repositories done" in batch("status", "run").out

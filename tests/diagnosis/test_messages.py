@@ -25,6 +25,12 @@ def test_types_alone_are_no_device_error(text: str) -> None:
     [
         "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same",
         LENGTHS.format("cuda:0 Long"),
+        "Tensor for argument weight is on cpu but expected on mps",
+        "Input, output and indices must be on the current device",
+        "expected condition, x and y to be on the same device, but condition is on cuda:0",
+        "Expected tensor for argument #1 'input' to have the same device as tensor for argument #2",
+        "index_copy_(): self, index and source expected to be in the same device, but got (self) cpu",
+        "index must be CUDA tensor",
     ],
 )
 def test_devices_that_differ_are(text: str) -> None:

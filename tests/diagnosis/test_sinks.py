@@ -173,8 +173,14 @@ def test_every_device_error_of_the_probe_has_a_class(pattern: str) -> None:
         r"(?:is )?": "is ",
         ".*": " ",
         r"(?:with device type|located on device)": "with device type",
-        r"(?:be on|have)": "be on",
-        "tensors? ": "tensors ",
+        r"(?:be (?:on|in)|have)": "be on",
+        r"(?:to|must)": "to",
+        r"(?:all )?": "",
+        r"(?:the )?": "the ",
+        r"(?:it|them)": "it",
+        r"(?:CPU|CUDA)": "CPU",
+        r"[Ss]": "S",
+        r"\b": "",
     }
     text = pattern
     for part, word in plain.items():

@@ -1,4 +1,4 @@
-"""Tensors that a module keeps for methods which its base, in another file, has."""
+"""Modules whose base is in another file: where they are, and what they keep for its methods."""
 
 from pathlib import Path
 
@@ -55,3 +55,44 @@ def test_what_the_base_computes_without_it_or_moves(tmp_path: Path, body: str) -
 )
 def test_what_the_base_computes_with_its_input(tmp_path: Path, body: str) -> None:
     assert titles(tmp_path, body) == ["Register `shift` as a buffer that is not saved (`persistent=False`)"]
+
+
+MADE = """
+import lightning
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+class Base({base}):
+    def __init__(self):
+        super().__init__()
+        self.layer = {part}
+        {ends}
+"""
+DERIVED = """
+import torch
+from base import Base
+class Critic(Base):
+    def forward(self, x):
+        return self.layer(x)
+def main():
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    critic = Critic()
+    critic(torch.zeros(2, 3, device=device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "part", "ends", "lines"),
+    [
+        ("nn.Module", "nn.Linear(3, 3)", "pass", [10]),
+        ("nn.Module", "nn.Linear(3, 3)", "self.to(device)", []),
+        ("nn.Module", "nn.ReLU()", "pass", []),
+        ("lightning.LightningModule", "nn.Linear(3, 3)", "pass", []),
+    ],
+)
+def test_a_module_holds_what_its_base_makes(tmp_path: Path, base: str, part: str, ends: str, lines: list[int]) -> None:
+    (tmp_path / "base.py").write_text(MADE.format(base=base, part=part, ends=ends))
+    source, project = Source(str(tmp_path / "train.py"), DERIVED.encode()), Project(DiskFiles(str(tmp_path)))
+    outcome = check(source, Options(frozenset({"DVF202"})), project)
+    assert isinstance(outcome, Checked)
+    assert [one.span.line for one in outcome.findings] == lines

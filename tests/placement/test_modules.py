@@ -271,3 +271,112 @@ def test_metrics_that_stay_on_the_host(placed, made: str, update: str) -> None:
 )
 def test_metrics_that_keep_lists_or_are_where_they_should_be(placed, made: str, update: str) -> None:
     assert placed(METRIC.format(made=made, update=update)).births == []
+
+
+CONSTRUCTED = """
+    from lab import device
+    from torch.optim import SGD
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(3, 3)
+            {ends}
+        def place(self):
+            return super().to(device)
+    class Net(Base):
+        {body}
+        def forward(self, x):
+            return self.fc(x)
+    def fit(loader):
+        net = Net()
+        for x, y in loader:
+            print(net(x.to(device)))
+"""
+HANDED_ON = """def __init__(self):
+            super().__init__()
+            self.{part}"""
+
+
+@pytest.mark.parametrize("ends", ["self.to(device)", "self.place()"])
+@pytest.mark.parametrize(
+    "body", ["size = 3", HANDED_ON.format(part="loss = nn.MSELoss()"), HANDED_ON.format(part="lr = SGD(self.fc)")]
+)
+def test_a_constructor_of_a_base_moves_the_object(placed, ends: str, body: str) -> None:
+    assert placed(CONSTRUCTED.format(ends=ends, body=body)).analysis.conflicts == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "body"),
+    [
+        ("pass", "size = 3"),
+        ("self.size = 3", HANDED_ON.format(part="loss = nn.MSELoss()")),
+        ("self.to(device)", HANDED_ON.format(part="head = nn.Linear(3, 3)")),
+    ],
+)
+def test_a_constructor_of_a_base_that_moves_nothing_or_not_all(placed, ends: str, body: str) -> None:
+    assert placed(CONSTRUCTED.format(ends=ends, body=body)).births == ["Net()"]
+
+
+CONTAINED = """
+    from torchvision.models import resnet18
+    def fit(loader, device, given):
+        part = {part}
+        {between}
+        net = nn.Sequential({parts})
+        for x, y in loader:
+            print(net(x.to(device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "between", "parts"),
+    [
+        ("nn.Linear(3, 3).to(device)", "pass", "part, nn.ReLU()"),
+        ("nn.Linear(3, 3)", "part.to(device)", "part, nn.ReLU()"),
+        ("nn.Linear(3, 3, device=device)", "pass", "part"),
+        ("given", "pass", "part.encoder, nn.ReLU()"),
+        ("resnet18().to(device)", "pass", "part.conv1, part.bn1"),
+        ("resnet18().to(device)", "pass", "*list(part.children())[:-1]"),
+        ("torch.load(given, map_location=device)", "pass", "part.features"),
+    ],
+)
+def test_a_container_of_what_is_elsewhere(placed, part: str, between: str, parts: str) -> None:
+    assert placed(CONTAINED.format(part=part, between=between, parts=parts)).births == []
+
+
+@pytest.mark.parametrize(
+    ("part", "parts"),
+    [
+        ("nn.Linear(3, 3).to(device)", "part, nn.Linear(3, 3)"),
+        ("nn.Linear(3, 3)", "part, nn.ReLU()"),
+        ("resnet18()", "part.conv1, part.bn1"),
+        ("resnet18()", "*list(part.children())[:-1]"),
+    ],
+)
+def test_a_container_with_a_part_that_is_made_here(placed, part: str, parts: str) -> None:
+    births = placed(CONTAINED.format(part=part, between="pass", parts=parts)).births
+    assert f"nn.Sequential({parts})" in births
+
+
+NAMED = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for i in range(3):
+                {sets}
+        def forward(self, x):
+            return getattr(self, "fc0")(x)
+    def fit(loader, device):
+        net = Net(){moved}
+        head = nn.Linear(3, 3).to(device)
+        for x, y in loader:
+            print(net(head(x.to(device))))
+"""
+
+
+@pytest.mark.parametrize(
+    "sets", ['setattr(self, f"fc{i}", nn.Linear(3, 3))', 'self.__setattr__("fc" + str(i), nn.Linear(3, 3))']
+)
+def test_a_part_that_gets_its_name_as_a_text(placed, sets: str) -> None:
+    assert placed(NAMED.replace("{sets}", sets).replace("{moved}", ".to(device)")).births == []
+    assert placed(NAMED.replace("{sets}", sets).replace("{moved}", "")).births == ["Net()"]

@@ -284,3 +284,41 @@ def test_what_a_function_moves_that_gets_the_batch(repairs, body: str) -> None:
 )
 def test_a_batch_that_a_function_takes_apart_is_moved_part_by_part(repairs, body: str, moved: str) -> None:
     assert repairs.added(GIVEN.format(body=body), Safety.UNSAFE) == [moved]
+
+
+COMPREHENSION = """
+    from torch.utils.data import DataLoader
+    def fit(net, data, device):
+        net = net.to(device)
+        {before}
+        return {made}
+"""
+
+
+@pytest.mark.parametrize("before", ["pass", "y = None"])
+@pytest.mark.parametrize(
+    ("made", "moved"),
+    [
+        (
+            "[F.cross_entropy(net(x.to(device)), y) for x, y in DataLoader(data)]",
+            "[F.cross_entropy(net(x.to(device)), y.to(device)) for x, y in DataLoader(data)]",
+        ),
+        (
+            "sum((net(x) == y.long()).sum() for x, y in DataLoader(data))",
+            "sum((net(x.to(device)) == y.to(device).long()).sum() for x, y in DataLoader(data))",
+        ),
+        (
+            "{i: net(x) for i, (x, y) in enumerate(DataLoader(data))}",
+            "{i: net(x.to(device)) for i, (x, y) in enumerate(DataLoader(data))}",
+        ),
+    ],
+)
+def test_what_a_comprehension_names_is_moved_where_it_is_read(repairs, before: str, made: str, moved: str) -> None:
+    program = COMPREHENSION.format(before=before, made=made)
+    (line,) = repairs.added(program, Safety.UNSAFE)
+    assert line.replace(", non_blocking=True", "") == f"return {moved}"
+
+
+def test_what_a_comprehension_moves_is_left_alone(repairs) -> None:
+    made = "[F.mse_loss(net(x.to(device)), y.to(device)) for x, y in DataLoader(data)]"
+    assert repairs.findings(COMPREHENSION.format(before="pass", made=made)) == ()

@@ -174,3 +174,29 @@ def test_a_factory_is_told_the_device_alone(repairs, given: str) -> None:
             return x.mm(torch.eye(3))
     """
     assert repairs.added(program) == ["return x.mm(torch.eye(3, device=gpu))"]
+
+
+OPTIONAL = """
+    def fit(net, x, y, weight=None, device="cuda"):
+        {ahead}
+        return F.cross_entropy({x}, {y}, weight=weight)
+"""
+ROW = {"x": "net(x.to(device))", "y": "y.to(device)"}
+MOVED = {"x": "net(x)", "y": "y"}
+BEFORE = "x = x.to(device)\n        y = y.to(device)"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words", "added"),
+    [
+        ("pass", ROW, ["weight=weight.to(device) if weight is not None else None)"]),
+        (BEFORE, MOVED, ["if weight is not None:", "weight = weight.to(device)"]),
+        ("assert weight is not None", ROW, ["weight=weight.to(device))"]),
+        (f"assert weight is not None\n        {BEFORE}", MOVED, ["weight = weight.to(device)"]),
+    ],
+)
+def test_what_a_caller_may_leave_out_is_moved_where_it_is_there(
+    repairs, ahead: str, words: dict[str, str], added: list[str]
+) -> None:
+    found = repairs.added(OPTIONAL.format(ahead=ahead, **words), Safety.SAFE)
+    assert [line.rpartition(", ")[2] for line in found] == added

@@ -64,6 +64,14 @@ DEVICE_MESSAGES = (
     "multi_dot(): all tensors must be on the same device but tensor 0 is on cuda:0 and tensor 1 on cpu",
     "quantile() q tensor must be on the same device as the input tensor",
     "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on cuda:0",
+    "Tensor for 'out' is on CPU, Tensor for argument #1 'self' is on CPU, but expected them to be on GPU",
+    "Tensor for argument weight is on cpu but expected on mps",
+    "Input, output and indices must be on the current device",
+    "expected condition, x and y to be on the same device, but condition is on cuda:0",
+    "Expected tensor for argument #1 'input' to have the same device as tensor for argument #2",
+    "index_copy_(): self, index and source expected to be in the same device, but got (self) cpu",
+    "index must be CUDA tensor",
+    "'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor",
 )
 
 
@@ -84,6 +92,7 @@ def test_device_errors_are_known_by_their_message(message: str) -> None:
         "Input type (torch.cuda.FloatTensor) and weight type (torch.cuda.HalfTensor) should be the same",
         "Input type (torch.FloatTensor) and weight type (torch.HalfTensor) should be the same",
         "tensors used as indices must be long, byte or bool tensors",
+        "'lengths' argument should be a 1D CPU int64 tensor, but got 2D cpu Long tensor",
         "[Errno 2] No such file or directory: '/dev/device'",
         "CUDA error: device-side assert triggered",
         "",

@@ -14,6 +14,7 @@ from devfix.replay.backends import PlainCpu
 from devfix.replay.changes import Change
 from devfix.replay.options import ReplayOptions
 from devfix.replay.outcomes import Ending, Outcome
+from devfix.replay.programs import Program
 from devfix.replay.replaying import replay_on
 from devfix.replay.results import ReplayResult
 from devfix.replay.verdicts import Kind
@@ -351,6 +352,22 @@ def test_a_library_file_is_judged_by_the_script_that_runs_it(tree: Path) -> None
     assert lib.command == "python train.py"
     assert other.verdict.reason == "a library file: name the command that runs it"
     assert script.verdict.kind is Kind.CONFIRMED
+
+
+@pytest.mark.parametrize("entry", ["os.path.join(os.path.dirname(__file__), '..')", "'./..'"])
+def test_a_library_file_is_known_however_the_module_path_spells_its_folder(tree: Path, entry: str) -> None:
+    (tree / "tools").mkdir()
+    script = tree / "tools" / "train.py"
+    script.write_text(f"import os, sys\nsys.path.append({entry})\nimport lib\nprint(lib.f())\n")
+    (tree / "lib.py").write_text(f"def f():\n    {DEVICE_ERROR}")
+    change = Change(tree / "lib.py", (tree / "lib.py").read_bytes(), b"def f():\n    return 1\n")
+    options = ReplayOptions(timeout=90, program=Program(script), cwd=tree / "tools")
+    (result,) = replay_on(PlainCpu(), [change], options)
+    before, after = ends(result)
+    assert before.error is not None
+    assert before.error.file == "lib.py"
+    assert after.reached == {("lib.py", 2)}
+    assert result.verdict.kind is Kind.CONFIRMED
 
 
 def test_progress_names_each_run(tree: Path) -> None:

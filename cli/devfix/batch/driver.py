@@ -84,7 +84,7 @@ def retry(folder: str, names: Sequence[str], failed: bool, engine: Engine, quiet
         raise UsageError("name the repositories to do again, or say --failed")
     Ledger.read_only(folder).close()  # says so where there is none, and makes none
     with Ledger.open(folder) as ledger:
-        plan = ledger.run().plan
+        plan = replace(ledger.run().plan, folder=str(Path(folder).absolute()))  # it may have been moved since
         _require(plan, ledger.repositories())
         if failed:
             ledger.requeue()

@@ -184,8 +184,9 @@ _CLASSES = (
     _Class(
         Category.TWO_DEVICES,
         (
-            r"Expected all tensors to be on the same device",
-            r"must be on the same (?:GPU )?device",
+            r"(?:to|must) (?:all )?(?:be (?:on|in)|have) (?:the )?same (?:GPU )?device",
+            r"Input, output and indices must be on the current device",
+            r"\bmust be (?:a )?(?:CPU|CUDA) tensor",  # extensions of torch, such as torch_scatter
             r"should have same device type, but got",
             r"Expected self\.device\(\) == \w+\.device\(\) to be true",
             r"Trying to pass too many CPU scalars to non-CPU kernel",
@@ -194,6 +195,7 @@ _CLASSES = (
             r"legacy constructor expects device type: \w+ but device type: \w+ was passed",
             r"Tensor on device \S+ is not on the expected device",
             r"Tensor for argument #?\d+ '\w+' is on \w+, but expected (?:it|them) to be on",
+            r"Tensor for argument \w+ is on \w+ but expected on",
             r"Expected object of (?:backend|device type) \w+ but got (?:backend|device type)",
             r"expected backend \w+ and dtype \w+ but got backend",
             r"arguments are located on different GPUs",
@@ -201,12 +203,8 @@ _CLASSES = (
             r"Expected out tensor to have device \S+ but got \S+ instead",
             r"Bad in-place call: input tensor device \S+ and output tensor device",
             r"[Ss]calar tensor (?:is )?expected to be on \S+ but is on",
-            r"masked_fill_: Expected inputs to be on same device",
-            r"Expected query, key, and value to have the same device type",
             r"Expected \w+\.get_device\(\) == \w+\.get_device\(\) to be true",
             r"Expected tensor to have \w+ Device, but got tensor with \w+ Device",
-            r"expected input and grid to be on same device",
-            r"tensors? to (?:be on|have) the same device",
         ),
         "An operation got tensors that are on different devices.",
         _MOVE,

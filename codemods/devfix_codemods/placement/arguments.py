@@ -4,8 +4,8 @@ import ast
 
 from devfix_codemods.catalogue import canonical, libraries
 from devfix_codemods.catalogue.torch import MAP_LOCATION
-from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import names, resolved
+from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir.keys import key, names, resolved
 
 _PLACING = frozenset({"device", "out"})
 
@@ -72,6 +72,11 @@ def is_optional(node: Node) -> bool:
     """Whether a value is a parameter that a caller may leave out, so that it is None."""
     default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None
     return default is not None and is_none(default)
+
+
+def may_be_none(node: Node, guard: Guard) -> bool:
+    """Whether a parameter that may be left out has not been asked for that, where `guard` holds."""
+    return is_optional(node) and (("none", key(node)), False) not in guard
 
 
 def calls_builtin(node: Node, *called: str) -> bool:

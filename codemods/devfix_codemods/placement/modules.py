@@ -1,10 +1,11 @@
 """Modules: which are born on the host, how surely they hold tensors, and what is known of them."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, makes_module
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Module, Node, Op
+from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement import looked_up
 from devfix_codemods.placement.arguments import has_device, is_none, keyword
@@ -49,12 +50,16 @@ class Modules:
 
     def of_torch(self, node: Node) -> None:
         """`nn.Linear(2, 2)`"""
-        if not needs_no_move(self._kinds, self._module.users, node):
+        if not needs_no_move(self._kinds, self._module.users, self._roots, node):
             self._made(node, "module-made")
 
     def of_class(self, node: Node, made: Class) -> None:
         """An object of a class that is read."""
-        if made in self._kinds.module_classes and not _constructor_places(made):
+        if (
+            made in self._kinds.module_classes
+            and not self._kinds.imported.is_managed(made)
+            and not self._constructor_places(made)
+        ):
             asked = not self._is_read_whole(made) and self._kinds.has_parameters(node)
             holds = self.holds_tensors(made) or asked
             self._made(node, "module-made" if holds else "maybe-bare")
@@ -190,11 +195,31 @@ class Modules:
         within = (*around, owner)
         return any(
             self._makes_tensors(node, within)
-            for one in owner.lineage()
+            for one in self._kinds.imported.lineage(owner)
             for function in one.methods.values()
             for node in function.nodes
             if node.op is Op.CALL
         )
+
+    def _constructor_places(self, owner: Class) -> bool:
+        """Whether objects move themselves when they are made, and get no parts after that."""
+        lineage = tuple(self._kinds.imported.lineage(owner))
+        for one in lineage:
+            constructor = one.methods.get("__init__")
+            if constructor is None:
+                continue
+            if _moves_itself(constructor, lineage):
+                return True
+            if any(node.op is Op.CALL and self._makes_part(node) for node in constructor.nodes):
+                return False  # which its bases, made before, do not move
+        return False
+
+    def _makes_part(self, call: Node) -> bool:
+        """Whether a call surely makes a module with parameters, or a parameter."""
+        if call.args[0].op is Op.CLASS:
+            return self._makes_tensors(call, ())
+        known = map(canonical, names(call.args[0]))
+        return any(effect(one) is Effect.MODULE or one in rows.PARAMETERS for one in known)
 
     def _makes_tensors(self, call: Node, within: tuple[Class, ...]) -> bool:
         callee = call.args[0]
@@ -323,18 +348,25 @@ def _is_distributed(wrapper: Node) -> bool:
     return any(one.endswith("DistributedDataParallel") for one in names(wrapper.args[0]))
 
 
-def _constructor_places(owner: Class) -> bool:
-    """Whether objects move themselves when they are made."""
-    made = owner.methods.get("__init__")
-    if made is None:
-        return False
-    return any(
-        one.op is Op.CALL
-        and one.args[0].op is Op.ATTR
-        and one.args[0].extra in {"to", "cuda"}
-        and one.args[0].args[0] is made.self_node
-        for one in made.nodes
-    )
+def _moves_itself(method: Function, lineage: Sequence[Class]) -> bool:
+    """Whether a method, or one that it calls of the same object, moves the object."""
+    pending = [method]
+    for one in pending:  # grows by the methods that each calls
+        for callee in [call.args[0] for call in one.nodes if call.op is Op.CALL]:
+            if callee.op is not Op.ATTR or not _is_itself(callee.args[0], one):
+                continue
+            if callee.extra in {"to", "cuda"}:
+                return True
+            asked = str(callee.extra)
+            called = next((each.methods[asked] for each in lineage if asked in each.methods), None)
+            if called is not None and asked != "__init__" and called not in pending:
+                pending.append(called)
+    return False
+
+
+def _is_itself(node: Node, method: Function) -> bool:
+    """`self`, or `super()`"""
+    return node is method.self_node or (node.op is Op.CALL and name(node.args[0]) == "builtins.super")
 
 
 MODULE = Place(Where.MODULE)

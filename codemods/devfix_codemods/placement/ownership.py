@@ -6,6 +6,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds
 from devfix_codemods.placement.same_class import moved_objects
 
@@ -51,7 +52,10 @@ def _taken_over(function: Function, kinds: Kinds, called: set[Node]) -> Iterator
         if of_module or (store.is_attribute and _may_be_module(owner, kinds)):
             yield store.value
     for node in function.nodes:
-        if (
+        if calls_builtin(node, "setattr") and len(node.args) == 4:
+            if _is_of_module(node.args[1], kinds) or _may_be_module(kinds.class_of(node.args[1]), kinds):
+                yield node.args[3]
+        elif (
             node.op is Op.CALL
             and _takes_over(node)
             and not _is_object(node, kinds, called)
@@ -110,7 +114,7 @@ def _takes_over(call: Node) -> bool:
         row = effect(canonical(found))
         return row in {Effect.MODULE, Effect.BARE} or (row is None and found.rpartition(".")[2][:1].isupper())
     if callee.op is Op.ATTR:
-        return callee.extra in {"append", "add_module", "register_module", "extend", "insert", "__init__"}
+        return callee.extra in _TAKING_OVER
     return callee.op is Op.CLASS
 
 
@@ -130,3 +134,7 @@ def _own(value: Node, kinds: Kinds, calls: dict[Node, Function], found: set[Node
                 pending.append(callee.args[0])
         elif one.op in {Op.ITEM, Op.ATTR} and kinds.is_module(one):
             pending.append(one.args[0])
+
+
+_TAKING_OVER = frozenset({"append", "add_module", "register_module", "extend", "insert", "__init__", "__setattr__"})
+"""Methods whose object keeps what they get."""

@@ -6,22 +6,23 @@ from devfix_codemods.catalogue import Effect, canonical, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.arguments import has_device, keyword
+from devfix_codemods.placement.arguments import calls_builtin, has_device, keyword
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import HOST, place_of
+from devfix_codemods.placement.roots import Roots
 from devfix_codemods.placement.stateless_modules import is_stateless
 
 Users = Mapping[Node, Sequence[Node]]
 """The values that each value is used by."""
 
 
-def needs_no_move(kinds: Kinds, users: Users, made: Node) -> bool:
+def needs_no_move(kinds: Kinds, users: Users, roots: Roots, made: Node) -> bool:
     """`nn.Sequential(nn.Softmax(1), net.to(device), nn.Linear(2, 2, device=device))`: parts that hold no tensors, are
     placed, or come from a caller, and nothing else."""
     if not _is_container(made):
         return False
     parts = list(_parts(users, made))
-    return bool(parts) and all(is_stateless(one) or _is_placed(kinds, one) for one in parts)
+    return bool(parts) and all(_is_placed(kinds, roots, one) for one in parts)
 
 
 def _is_container(node: Node) -> bool:
@@ -52,12 +53,46 @@ def _put(users: Users, row: Node) -> Iterator[Node]:
                 yield from call.args[-1:]
 
 
-def _is_placed(kinds: Kinds, part: Node) -> bool:
+def _is_placed(kinds: Kinds, roots: Roots, part: Node, depth: int = 0) -> bool:
+    """Whether a part is moved, is made on a device, is a caller's, is taken out of such a module, or holds nothing."""
+    if depth > DEEPEST:
+        return False
+    if part.op is Op.AFTER:
+        return _is_moved(part.args[1]) or _is_placed(kinds, roots, part.args[0], depth + 1)
+    if part.op is Op.PHI:
+        return all(_is_placed(kinds, roots, one, depth + 1) for one in part.args)
+    if part.op in _TAKEN and part.args[0] is not part.function.self_node:
+        return _is_placed(kinds, roots, part.args[0], depth + 1)
     if part.op is not Op.CALL:
         return part.op is Op.PARAM
-    callee, device = part.args[0], keyword(part, "device")
-    moved = callee.op is Op.ATTR and method_effect(str(callee.extra)) in {Effect.MOVE, Effect.CUDA}
-    return moved or (has_device(part) and (device is None or place_of(device, kinds) != HOST))
+    if is_stateless(part) or _is_moved(part) or _is_told_device(kinds, part):
+        return True
+    whole = _whole(roots, part)
+    return whole is not None and _is_placed(kinds, roots, whole, depth + 1)
 
 
+def _is_moved(call: Node) -> bool:
+    callee = call.args[0] if call.op is Op.CALL else None
+    moves = {Effect.MOVE, Effect.CUDA}
+    return callee is not None and callee.op is Op.ATTR and method_effect(str(callee.extra)) in moves
+
+
+def _is_told_device(kinds: Kinds, call: Node) -> bool:
+    given = keyword(call, "device") or keyword(call, "map_location")
+    told = has_device(call) or given is not None
+    return told and (given is None or place_of(given, kinds) != HOST)
+
+
+def _whole(roots: Roots, call: Node) -> Node | None:
+    """The module that a call gives again, or gives the parts of: `net.eval()`, `list(net.children())`."""
+    if calls_builtin(call, "list", "tuple"):
+        return call.args[1]
+    if call.args[0].op is Op.ATTR and call.args[0].extra in _GIVING_PARTS:
+        return call.args[0].args[0]
+    return roots.same_module(call)
+
+
+DEEPEST = 6
 _ROWS = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.PHI})
+_TAKEN = frozenset({Op.ATTR, Op.ITEM, Op.ITER})
+_GIVING_PARTS = frozenset({"children", "modules", "eval", "train", "requires_grad_"})

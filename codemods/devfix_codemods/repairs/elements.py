@@ -31,6 +31,9 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     if is_read(analysis, node):
         yield from _for_use(analysis, source, conflict)
         return
+    if _is_of_comprehension(node):
+        yield from _in_comprehension(analysis, source, conflict)
+        return
     if is_container(analysis, node):
         yield from _at_part(analysis, source, conflict)
         yield from _rebuilt(analysis, source, conflict)
@@ -49,6 +52,32 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     yield from _before_use(analysis, source, conflict)
     yield from behind_birth(analysis, source, conflict)
     yield from at_meeting(analysis, source, conflict)
+
+
+def _is_of_comprehension(node: Node) -> bool:
+    """Whether a comprehension gives a value its name, which no statement can bind anew."""
+    parts = ast.walk(node.statement) if node.statement is not None else ()
+    targets = (one.target for one in parts if isinstance(one, ast.comprehension))
+    return any(one is node.syntax for target in targets for one in ast.walk(target))
+
+
+def _in_comprehension(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`[criterion(out, y.to(device)) for x, y in loader]`, in the operation that gets it."""
+    node, operation = conflict.birth.node, next(conflict.operations, None)
+    point = before(operation) if operation is not None else None
+    if operation is None or point is None or not isinstance(operation.syntax, ast.AST):
+        return
+    children = [one.value if isinstance(one, ast.keyword) else one for one in ast.iter_child_nodes(operation.syntax)]
+    meeting = conflict.meeting
+    operand = meeting.before.node.syntax if meeting is not None and meeting.before is not None else None
+    while isinstance(operand, ast.Call | ast.Attribute | ast.Subscript):  # `y.long()`, `y[:, 0]`
+        operand = operand.func if isinstance(operand, ast.Call) else operand.value
+    named = [one for one in (*children, operand) if isinstance(one, ast.Name) and isinstance(node.syntax, ast.Name)]
+    syntax = next((one for one in named if one.id == getattr(node.syntax, "id", None)), None)
+    for suffix in suffixes(analysis, conflict, point) if syntax is not None else ():
+        if suffix.test is None and syntax is not None:
+            edit = ReplaceExpression(source.span(syntax), f"__node__{suffix.text}")
+            yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`")
 
 
 def _left_in_row(analysis: Analysis, conflict: Conflict) -> Conflict:

@@ -9,7 +9,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import reads_key
+from devfix_codemods.placement.arguments import may_be_none, reads_key
 from devfix_codemods.placement.displays import moved_in
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -33,7 +33,8 @@ def in_row(source: Source, conflict: Conflict) -> Iterator[Cut]:
         element = next((one for one in row if isinstance(one, ast.Name) and one.id == name), None)
         suffix = _text_of_move(move)
         if move.syntax in row and element is not None and suffix is not None:
-            optional = f" if {name} is not None else None" if reads_key(conflict.birth.node) else ""
+            is_missing = reads_key(conflict.birth.node) or may_be_none(conflict.birth.node, move.guard)
+            optional = f" if {name} is not None else None" if is_missing else ""
             edit = ReplaceExpression(source.span(element), f"__node__{suffix}{optional}")
             yield Cut((edit,), f"Move `{name}` as well")
 
@@ -53,8 +54,10 @@ def in_display(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
             continue
         element = row.syntax.elts[here]
         if isinstance(element, ast.Name | ast.Attribute):
-            edit = ReplaceExpression(source.span(element), f"__node__{suffix}")
-            yield Cut((edit,), f"Move `{ast.unparse(element)}` as well")
+            name = ast.unparse(element)
+            optional = f" if {name} is not None else None" if may_be_none(node, row.guard) else ""
+            edit = ReplaceExpression(source.span(element), f"__node__{suffix}{optional}")
+            yield Cut((edit,), f"Move `{name}` as well")
 
 
 def _text_of_move(move: Node) -> str | None:
@@ -82,7 +85,8 @@ def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> It
         return
     for suffix in suffixes(analysis, conflict, point):
         span = source.span(move.statement)
-        edit = InsertStatement(span, "before" if first else "after", suffix.statement(name), _rank(node))
+        code = suffix.statement(name, may_be_none(node, move.guard))
+        edit = InsertStatement(span, "before" if first else "after", code, _rank(node))
         yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
         return
 

@@ -33,7 +33,9 @@ class Suffix:
         )
         return where if sibling is None else f"{where}, as `{sibling}` is"
 
-    def statement(self, name: str) -> str:
+    def statement(self, name: str, may_be_none: bool = False) -> str:
         """The statement that moves what is called `name`."""
+        tests = [f"{name} is not None"] if may_be_none else []
+        tests += [self.test] if self.test is not None else []
         move = f"{name} = {name}{self.text}"
-        return move if self.test is None else f"if {self.test}:\n    {move}"
+        return f"if {' and '.join(tests)}:\n    {move}" if tests else move

@@ -8,6 +8,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import may_be_none
 from devfix_codemods.placement.graph import OF_BATCHES, Birth, Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import (
@@ -97,7 +98,9 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
             edit: Edit = with_keyword(source, syntax, f"{text}.device", "device")
             yield Cut((edit,), f"Make it on `{text}.device`", harmless=True)
         else:
-            edit = ReplaceExpression(source.span(syntax), f"__node__.to({text}.device)")
+            is_missing = operation.op is Op.CALL and may_be_none(operand, operation.guard)
+            optional = f" if {ast.unparse(syntax)} is not None else None" if is_missing else ""
+            edit = ReplaceExpression(source.span(syntax), f"__node__.to({text}.device){optional}")
             yield Cut((edit,), f"Move it to `{text}.device` where they meet", harmless=True)
 
 

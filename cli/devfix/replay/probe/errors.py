@@ -6,6 +6,7 @@ The messages are those that torch, torchmetrics and DistributedDataParallel rais
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +19,8 @@ DEVICE_ERRORS = tuple(
     re.compile(pattern)
     for pattern in (
         # Tensors of two devices in one operation (TensorIterator, generated wrappers, `cat`, nested checks).
-        r"Expected all tensors to be on the same device",
-        r"must be on the same (?:GPU )?device",
-        r"tensors? to (?:be on|have) the same device",
-        r"expected input and grid to be on same device",
-        r"expected self and mask to be on the same device",
+        r"(?:to|must) (?:all )?(?:be (?:on|in)|have) (?:the )?same (?:GPU )?device",
+        r"Input, output and indices must be on the current device",
         r"should have same device type, but got",
         r"Expected self\.device\(\) == \w+\.device\(\) to be true",
         r"Trying to pass too many CPU scalars to non-CPU kernel",
@@ -31,16 +29,15 @@ DEVICE_ERRORS = tuple(
         r"Expected \w+\.get_device\(\) == \w+\.get_device\(\) to be true",
         r"Expected tensor to have \w+ Device, but got tensor with \w+ Device",
         r"tensor_split expected \w+ to be on cpu",
-        r"scalar tensor (?:is )?expected to be on \S+ but is on",
-        r"masked_fill_: Expected inputs to be on same device",
-        r"Expected query, key, and value to have the same device type",
+        r"[Ss]calar tensor (?:is )?expected to be on \S+ but is on",
         r"set the storage of a tensor on device \S+ to a storage on different device",
         r"assigned grad has data located on a different device",
         r"attempting to assign a gradient (?:with device type|located on device)",
         r"legacy constructor expects device type: \w+ but device type: \w+ was passed",
         r"[Ee]xpected device \S+ but got device",
         r"Tensor on device \S+ is not on the expected device",
-        r"Tensor for argument #?\d+ '\w+' is on \w+, but expected it to be on",
+        r"Tensor for argument #?\d+ '\w+' is on \w+, but expected (?:it|them) to be on",
+        r"Tensor for argument \w+ is on \w+ but expected on",
         r"Expected object of (?:backend|device type) \w+ but got (?:backend|device type)",
         r"expected backend \w+ and dtype \w+ but got backend",
         r"arguments are located on different GPUs",
@@ -49,9 +46,10 @@ DEVICE_ERRORS = tuple(
         r"Input type \(torch\.\w+\) and \w+ type \((?:torch\.\w+\.|MPS)\w+\) should be the same",
         r"Input type \((?:torch\.\w+\.|MPS)\w+\) and \w+ type \(torch\.\w+\) should be the same",
         r"Placeholder storage has not been allocated on MPS device",
-        r"lengths.* should be a 1D CPU int64 tensor",
+        r"lengths.* should be a 1D CPU int64 tensor(?!, but got \d+D cpu )",
         r"Expected a '\S+' (?:device type for generator|generator device) but found",
         r"RNG state must be a torch\.ByteTensor",
+        r"\bmust be (?:a )?(?:CPU|CUDA) tensor",  # extensions of torch, such as torch_scatter
         # A device tensor where the host is wanted.
         r"can't convert \S+(?: device type)? tensor to numpy",
         r"cannot pin '\S+' only dense CPU tensors can be pinned",
@@ -195,7 +193,8 @@ def _unread(error: BaseException, root: Path) -> tuple[str, int | None] | None:
 def inside(file: str, root: Path) -> str | None:
     """`file` relative to `root` with forward slashes, or None where it is not the tree's own code."""
     try:
-        relative = Path(file).relative_to(root)
+        # An entry of `sys.path` such as `tools/..` stands as it is in the names of the files found there.
+        relative = Path(os.path.normpath(file)).relative_to(root)
     except ValueError:
         return None
     return None if "site-packages" in relative.parts else relative.as_posix()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dis
+import functools
+import os.path
 import sys
 import threading
 from collections.abc import Callable
@@ -45,8 +47,14 @@ def _again(wanted: dict[str, set[int]], left: dict[str, set[int]], restart: Call
     return again
 
 
+@functools.lru_cache(maxsize=1024)
+def _plain(file: str) -> str:
+    """`file` without the `..` that an entry of `sys.path` may have left in it."""
+    return os.path.normpath(file)
+
+
 def _holds_wanted(code: CodeType, wanted: dict[str, set[int]]) -> bool:
-    lines: set[int] = wanted.get(code.co_filename, set())
+    lines: set[int] = wanted.get(_plain(code.co_filename), set())
     return any(line in lines for _, line in dis.findlinestarts(code))
 
 
@@ -66,10 +74,11 @@ if sys.version_info >= (3, 12):
             return sys.monitoring.DISABLE
 
         def line_ran(code: CodeType, line: int) -> Any:
-            lines = wanted[code.co_filename]
+            file = _plain(code.co_filename)
+            lines = wanted[file]
             if line in lines:
                 lines.discard(line)
-                report(code.co_filename, line)
+                report(file, line)
             return sys.monitoring.DISABLE
 
         sys.monitoring.use_tool_id(tool, TOOL_NAME)
@@ -96,14 +105,14 @@ class _Tracer:
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
         code = frame.f_code
-        if code.co_filename not in self._wanted:
+        if _plain(code.co_filename) not in self._wanted:
             return None
         if code not in self._holds:
             self._holds[code] = _holds_wanted(code, self._wanted)
         return self._stepped if self._holds[code] else None
 
     def _stepped(self, frame: FrameType, event: str, _argument: object) -> Any:
-        file, line = frame.f_code.co_filename, frame.f_lineno
+        file, line = _plain(frame.f_code.co_filename), frame.f_lineno
         lines = self._wanted[file]
         if event == "line" and line in lines:
             lines.discard(line)
