@@ -593,9 +593,12 @@ def test_a_call_that_gives_the_device_type_already(given: str) -> None:
     assert fixed(program) == program.replace("torch.cuda.amp", "torch.amp")
 
 
-def test_a_call_that_says_nothing_of_a_device() -> None:
-    program = "from torch.cuda.amp import autocast\ndef f(x, on):\n    with autocast(on):\n        g(x)\n"
-    assert "with autocast('cuda', enabled=on):" in fixed(program).replace('"', "'")
+@pytest.mark.parametrize(
+    "on", ["on", "'cuda' == x.device.type", "'cuda' in x.device.type", "not x.on_device_type", "on and x.device.type"]
+)
+def test_a_call_that_says_nothing_of_a_device(on: str) -> None:
+    program = f"from torch.cuda.amp import autocast\ndef f(x, on):\n    with autocast({on}):\n        g(x)\n"
+    assert f"with autocast('cuda', enabled={on}):" in fixed(program).replace('"', "'")
 
 
 PUT_OFF = """
