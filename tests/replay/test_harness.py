@@ -321,11 +321,45 @@ def test_a_file_whose_name_is_no_module_is_imported(drive: Drive, tree: Path) ->
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
-def test_parameters_that_a_decorator_hides_are_read_in_the_text(drive: Drive) -> None:
+@pytest.mark.parametrize("parameters", ["x, scale=1.0", "x, *, scale", "x, *, scale=1.0, **options"])
+def test_parameters_that_a_decorator_hides_are_read_in_the_text(drive: Drive, parameters: str) -> None:
     hiding = "def hiding(f):\n    def inner(*args, **kwargs):\n        return f(*args, **kwargs)\n    return inner\n"
-    text = POSITIONS.replace("def positions", f"{hiding}\n\n@hiding\ndef positions")
+    text = POSITIONS.replace("x, scale=1.0", parameters)
+    text = text.replace("def positions", f"{hiding}\n\n@hiding\ndef positions")
     result = drive(text, *ON_X)
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert "result = positions(" in (result.harness.text or "")
+
+
+def test_an_object_is_no_argument_of_its_own_methods(drive: Drive) -> None:
+    """Not where the constructor has options alone, and not where a decorator hides all but the object."""
+    text = """
+import torch
+
+
+def hiding(f):
+    def inner(self, *args, **kwargs):
+        return f(self, *args, **kwargs)
+    return inner
+
+
+class Positions(torch.nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.scale = options.get("scale", 1.0)
+
+    @hiding
+    def forward(self, x):
+        b, n, c = x.shape
+        where = torch.arange(n)
+        return x + self.scale * where.view(1, n, 1)
+"""
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    driver = result.harness.text or ""
+    assert "subject = Positions().to(device)\ngiven = dict(x=torch.rand(2, 8, 16, device=device))" in driver
 
 
 def test_a_test_case_is_set_up(drive: Drive) -> None:
