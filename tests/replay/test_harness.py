@@ -164,6 +164,16 @@ def test_what_a_call_leaves_behind_is_compared(drive: Drive, text: str) -> None:
     assert result.verdict.kind is Kind.INCONCLUSIVE, result.verdict.reason
 
 
+@pytest.mark.parametrize(
+    "blank", ["nn.LazyLinear(4)", "list(nn.LazyLinear(4).parameters())", 'torch.empty(4, device="meta")']
+)
+def test_tensors_without_values_keep_nothing_from_being_compared(drive: Drive, blank: str) -> None:
+    text = POSITIONS.replace("import torch", "import torch\nfrom torch import nn")
+    result = drive(text.replace("return ", f"return {blank}, "), *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "then ends with" not in result.verdict.reason
+
+
 @pytest.mark.slow
 def test_what_a_call_leaves_behind_may_be_the_same(drive: Drive) -> None:
     text = "\n".join(STATES.values()).format(value="2.0")
