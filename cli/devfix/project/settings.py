@@ -188,29 +188,23 @@ class SettingsTree:
     def __init__(self, overrides: Overrides) -> None:
         self._overrides = overrides
         self._found: dict[str, Settings] = {}
-        self._fixed = self._fixed_settings()
+        named = overrides.config
+        self._above = overrides.over(Settings() if named is None or overrides.isolated else _named_file(named))
 
     def of(self, folder: str, names: Collection[str] | None = None) -> Settings:
         """The settings for the files in `folder`, an absolute path. `names` are its entries, where they are known."""
-        if self._fixed is not None:
-            return self._fixed
+        if self._overrides.isolated:
+            return self._above
         if folder not in self._found:
             parent = os.path.dirname(folder)
             is_top = folder in (parent, self._overrides.top)
-            inherited = self._overrides.over(Settings()) if is_top else self.of(parent)
+            inherited = self._above if is_top else self.of(parent)
             self._found[folder] = self._read(folder, _entries(folder) if names is None else names, inherited)
         return self._found[folder]
 
-    def _fixed_settings(self) -> Settings | None:
-        if self._overrides.isolated:
-            return self._overrides.over(Settings())
-        if self._overrides.config is None:
-            return None
-        return self._overrides.over(_named_file(self._overrides.config))
-
     def _read(self, folder: str, names: Collection[str], inherited: Settings) -> Settings:
         settings = inherited
-        if _PYPROJECT in names:
+        if _PYPROJECT in names and self._overrides.config is None:
             path = os.path.join(folder, _PYPROJECT)
             if (table := _devfix_table(_document(path))) is not None:
                 fresh = replace(parse_table(table, path), declared_torch=inherited.declared_torch)
