@@ -372,6 +372,26 @@ class Positions(torch.nn.Module):
     assert "subject = Positions().to(device)\ngiven = dict(x=torch.rand(2, 8, 16, device=device))" in driver
 
 
+@pytest.mark.parametrize("annotation", ["list[Tensor]", "List[Tensor]", "'list[Tensor]'", "Sequence[Tensor]"])
+def test_a_list_of_tensors_is_one_however_it_is_written(drive: Drive, annotation: str) -> None:
+    text = f"""
+from collections.abc import Sequence
+from typing import List
+
+import torch
+from torch import Tensor
+
+
+def joined(parts: {annotation}):
+    total = torch.cat(parts)
+    return total * torch.arange(total.shape[1])
+"""
+    result = drive(text, "arange(total.shape[1])", "arange(total.shape[1], device=total.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert "result = joined(" in (result.harness.text or "")
+
+
 def test_a_test_case_is_set_up(drive: Drive) -> None:
     text = """
 import unittest

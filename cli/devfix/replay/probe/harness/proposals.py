@@ -210,8 +210,8 @@ def _by_annotation(about: About) -> Iterator[Value]:
     annotation = about.parameter.annotation
     if annotation is inspect.Parameter.empty:
         return
-    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", None) or str(annotation)
-    text = text if not str(annotation).startswith("typing.") else str(annotation)
+    is_plain = isinstance(annotation, type) and not hasattr(annotation, "__origin__")
+    text = annotation.__name__ if is_plain else str(annotation)  # the name of `list[Tensor]` is `list`
     yield from next((make(about) for pattern, make in _ANNOTATIONS if re.search(pattern, text)), ())
 
 
