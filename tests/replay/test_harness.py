@@ -392,6 +392,28 @@ def joined(parts: {annotation}):
     assert "result = joined(" in (result.harness.text or "")
 
 
+@pytest.mark.parametrize("annotation", ["List[Dict[str, Tensor]]", "list[dict[str, Tensor]]"])
+def test_dicts_of_tensors_in_a_list_get_the_entries_that_are_asked_for(drive: Drive, annotation: str) -> None:
+    text = f"""
+from typing import Dict, List
+
+import torch
+from torch import Tensor
+
+
+def summed(x: Tensor, targets: {annotation}):
+    total = x.sum()
+    for target in targets:
+        boxes = target["boxes"]
+        total = total + (boxes[:, 2] - boxes[:, 0]).sum()
+    return total + (x * torch.ones(x.shape[1])).sum()
+"""
+    result = drive(text, "ones(x.shape[1])", "ones(x.shape[1], device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert "result = summed(" in (result.harness.text or "")
+
+
 def test_a_test_case_is_set_up(drive: Drive) -> None:
     text = """
 import unittest
