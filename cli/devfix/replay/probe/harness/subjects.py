@@ -139,14 +139,14 @@ def _parameters(function: Any, node: Any, skip: int) -> list[inspect.Parameter]:
     # The text of a constructor begins with the object, which the signature of its class leaves out.
     named = [*given.posonlyargs, *given.args][1 if isinstance(function, type) else skip :]
     first = len(named) - len(given.defaults)
-    either, alone = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    listed = [(one, either, index < first) for index, one in enumerate(named)]
-    listed += [(one, alone, default is None) for one, default in zip(given.kwonlyargs, given.kw_defaults)]
-    read = [
-        inspect.Parameter(one.arg, kind, default=inspect.Parameter.empty if needed else None)
-        for one, kind, needed in listed
-    ]
-    return read or found
+    listed = [_parameter(one, found[0].POSITIONAL_OR_KEYWORD, index < first) for index, one in enumerate(named)]
+    for one, default in zip(given.kwonlyargs, given.kw_defaults):
+        listed.append(_parameter(one, found[0].KEYWORD_ONLY, default is None))
+    return listed or found
+
+
+def _parameter(written: ast.arg, kind: Any, is_needed: bool) -> inspect.Parameter:
+    return inspect.Parameter(written.arg, kind, default=inspect.Parameter.empty if is_needed else None)
 
 
 def usual_rank(scope: ast.AST) -> int:
