@@ -439,7 +439,9 @@ def test_inside_of_an_autocast_with_another_dtype_the_fix_is_unsafe() -> None:
 def test_a_fix_holds_where_one_that_says_the_same_is_left_in_its_line(other: str) -> None:
     head = "import torch\nfrom torch.cuda.amp import autocast\n"
     program = f"{head}with torch.cuda.amp.autocast(True, half), {other}:\n    run()\n"
-    after = program.replace("torch.cuda.amp.autocast(True, half)", 'torch.amp.autocast("cuda", enabled=True, dtype=half)')
+    after = program.replace(
+        "torch.cuda.amp.autocast(True, half)", 'torch.amp.autocast("cuda", enabled=True, dtype=half)'
+    )
     assert fixed(program) == after
 
 
