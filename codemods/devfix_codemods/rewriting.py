@@ -1,5 +1,6 @@
 """Fixes applied and verified, pass after pass, until none is left or none holds."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,8 @@ BUG = f"{_LEFT}; this is a devfix bug"
 
 Accept = Callable[[Finding], bool]
 Look = Callable[[Source], CheckOutcome]
+_Place = tuple[str, str, int | range | None]
+"""What a finding says, and the line or lines where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,33 +165,42 @@ def _attempt(step: _Step, findings: Sequence[Finding], look: Look) -> _Step | st
     checked = look(after)
     if not isinstance(checked, Checked):
         return f"the result cannot be checked: {checked.reason}"
-    if _recur(step.source, after, applied, checked.findings) or _is_fed(step.source, after, applied, checked.findings):
+    if _recur(step, after, applied, checked.findings) or _is_fed(step.source, after, applied, checked.findings):
         return "its finding is still there afterwards"
     return _Step(after, tuple(applied), checked)
 
 
-def _recur(before: Source, after: Source, applied: Iterable[Finding], found: Iterable[Finding]) -> bool:
-    """Whether one of the `applied` findings is `found` again in the lines that its own have become.
+def _recur(step: _Step, after: Source, applied: Sequence[Finding], found: Iterable[Finding]) -> bool:
+    """Whether one of the `applied` findings of a step is `found` again in the lines that its own have become.
 
     A suggestion that says the same is another finding, unless it was one that was applied. So is what stands elsewhere
-    in the same line.
+    in the same line, and what was found before and not applied.
     """
-    old, new = lines.split(before.text), lines.split(after.text)
-    again: dict[tuple[str, str, int], list[Finding]] = {}
-    for one in found:
-        again.setdefault((one.code, one.message, one.span.line), []).append(one)
+    old, new = lines.split(step.source.text), lines.split(after.text)
     became: dict[int, range] = {}
     for tag, start, end, new_start, new_end in lines.opcodes(old, new):
         for index in range(start, end):
             moved = new_start + index - start
             became[index + 1] = range(moved + 1, moved + 2) if tag == "equal" else range(new_start + 1, new_end + 1)
-    return any(
-        other.is_suggestion in {False, one.is_suggestion}
-        and not _is_elsewhere(old[one.span.line - 1], new[line - 1], one.span.column, other.span.column)
-        for one in applied
-        for line in became.get(one.span.line, ())
-        for other in again.get((one.code, one.message, line), ())
-    )
+    again, waiting = defaultdict[_Place, list[Finding]](list), defaultdict[_Place, list[Finding]](list)
+    for one in found:
+        again[(one.code, one.message, one.span.line)].append(one)
+    for one in step.checked.findings:
+        if one not in applied:
+            waiting[(one.code, one.message, became.get(one.span.line))].append(one)
+
+    def recurs(one: Finding) -> bool:
+        said, place, told = (one.code, one.message), became.get(one.span.line, range(0)), {False, one.is_suggestion}
+        kept = sum(other.is_suggestion in told for other in waiting[(*said, place)])
+        alike = [
+            _is_elsewhere(old[one.span.line - 1], new[line - 1], one.span.column, other.span.column)
+            for line in place
+            for other in again[(*said, line)]
+            if other.is_suggestion in told
+        ]
+        return alike.count(False) > max(0, kept - alike.count(True))
+
+    return any(map(recurs, applied))
 
 
 def _is_elsewhere(before: str, after: str, column: int, other: int) -> bool:

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 from devfix.analysis import one_file
-from devfix.analysis.jobs import Job
+from devfix.analysis.jobs import Job, Task
+from devfix.project.settings import Choice
+from devfix.results import Rewritten, Target
+from devfix.rules.selection import options_of
 
 from .conftest import Devfix, git
 
@@ -318,3 +321,20 @@ def test_a_trail_that_leads_into_another_file_of_a_notebook(tree: Path, devfix: 
         ("main.ipynb", 1, 8),
         ("loop.py", None, 3),
     ]
+
+
+def test_of_findings_that_say_the_same_each_is_chosen_by_itself() -> None:
+    """The second fix for `parse_tag` is exposed by the first."""
+    data = (Path(__file__).parents[2] / "corpus/seeds/recognize_anything/before.py").read_bytes()
+    job = Job(Target("a.py", "a.py"), data, options_of(Choice(unsafe=True)), Task.REWRITE)
+    whole = one_file.analyse(job)
+    assert isinstance(whole, Rewritten)
+    said = [one.message.partition(" ")[0] for one in whole.findings]
+    assert said == ["`image_tag`", "`image_tag`", "`parse_tag`", "`parse_tag`"]
+    again = one_file.with_only(job, whole.findings)
+    assert isinstance(again, Rewritten)
+    assert again.after == whole.after
+    fewer = one_file.with_only(job, [*whole.findings[:2], whole.findings[3]])
+    assert isinstance(fewer, Rewritten)
+    assert fewer.findings == whole.findings[:2]
+    assert b"parse_tag.to(" not in fewer.after

@@ -209,6 +209,18 @@ def test_a_named_file_holds_everywhere(tree: Path) -> None:
             SettingsTree(Overrides(config=name))
 
 
+def test_under_a_named_file_a_project_still_declares_its_torch(tree: Path) -> None:
+    (tree / "requirements.txt").write_text("torch==2.1.0\n")
+    write(tree / "sub", '[tool.devfix]\nunsafe = true\n[project]\ndependencies = ["torch>=2.3"]\n')
+    (tree / "other.toml").write_text("[tool.devfix]\n")
+    settings = SettingsTree(Overrides(config="other.toml"))
+    assert settings.of(str(tree)).choice.target_torch == (2, 1)
+    assert settings.of(str(tree / "sub")).choice.target_torch == (2, 3)
+    assert not settings.of(str(tree / "sub")).unsafe
+    (tree / "other.toml").write_text('[tool.devfix]\ntarget-torch = "2.7"\n')
+    assert SettingsTree(Overrides(config="other.toml")).of(str(tree)).choice.target_torch == (2, 7)
+
+
 def test_what_is_preferred(tree: Path) -> None:
     write(tree, '[tool.devfix]\nprefer = "accelerator"\n')
     write(tree / "sub", "[tool.devfix]\nunsafe = true\n")

@@ -203,10 +203,19 @@ CUDA_BUILD = CPU_BUILD | {"torch": "2.9.0", "cuda_build": "12.8"}
             CPU_BUILD | {"nvidia_driver": "550.54", "driver_cuda": [12, 4]},
             "built for the CPU only: install a CUDA build",
         ),
+        (
+            CPU_BUILD | {"nvidia_driver": "550.54", "xpu_build": "20250101"},
+            "this torch is built for XPU 20250101: install a CUDA build",
+        ),
         (CUDA_BUILD, "built for CUDA 12.8, and there is no NVIDIA driver"),
         (CUDA_BUILD | {"driver_cuda": [11, 8]}, "the driver serves up to CUDA 11.8: update the driver"),
         (CUDA_BUILD | {"driver_cuda": [12, 4], "devices": {"cuda": ["H100"]}}, None),
         (CUDA_BUILD | {"driver_cuda": [12, 8], "variables": {"CUDA_VISIBLE_DEVICES": ""}}, "hides every device"),
+        (
+            CUDA_BUILD
+            | {"driver_cuda": [12, 8], "devices": {"cuda": ["H100"]}, "variables": {"HIP_VISIBLE_DEVICES": "-1"}},
+            None,
+        ),
         (CPU_BUILD | {"amd_driver": True}, "no ROCm build"),
         (CPU_BUILD | {"hip_build": "6.3"}, "there is no AMD driver"),
         (CUDA_BUILD | {"nvidia_driver": "580.1", "driver_cuda": [13, 0], "cuda_error": "No CUDA GPUs"}, "No CUDA GPUs"),

@@ -164,6 +164,16 @@ def test_what_a_call_leaves_behind_is_compared(drive: Drive, text: str) -> None:
     assert result.verdict.kind is Kind.INCONCLUSIVE, result.verdict.reason
 
 
+@pytest.mark.parametrize(
+    "blank", ["nn.LazyLinear(4)", "list(nn.LazyLinear(4).parameters())", 'torch.empty(4, device="meta")']
+)
+def test_tensors_without_values_keep_nothing_from_being_compared(drive: Drive, blank: str) -> None:
+    text = POSITIONS.replace("import torch", "import torch\nfrom torch import nn")
+    result = drive(text.replace("return ", f"return {blank}, "), *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert "then ends with" not in result.verdict.reason
+
+
 @pytest.mark.slow
 def test_what_a_call_leaves_behind_may_be_the_same(drive: Drive) -> None:
     text = "\n".join(STATES.values()).format(value="2.0")
@@ -321,11 +331,87 @@ def test_a_file_whose_name_is_no_module_is_imported(drive: Drive, tree: Path) ->
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
-def test_parameters_that_a_decorator_hides_are_read_in_the_text(drive: Drive) -> None:
+@pytest.mark.parametrize("parameters", ["x, scale=1.0", "x, *, scale", "x, *, scale=1.0, **options"])
+def test_parameters_that_a_decorator_hides_are_read_in_the_text(drive: Drive, parameters: str) -> None:
     hiding = "def hiding(f):\n    def inner(*args, **kwargs):\n        return f(*args, **kwargs)\n    return inner\n"
-    text = POSITIONS.replace("def positions", f"{hiding}\n\n@hiding\ndef positions")
+    text = POSITIONS.replace("x, scale=1.0", parameters)
+    text = text.replace("def positions", f"{hiding}\n\n@hiding\ndef positions")
     result = drive(text, *ON_X)
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert "result = positions(" in (result.harness.text or "")
+
+
+def test_an_object_is_no_argument_of_its_own_methods(drive: Drive) -> None:
+    """Not where the constructor has options alone, and not where a decorator hides all but the object."""
+    text = """
+import torch
+
+
+def hiding(f):
+    def inner(self, *args, **kwargs):
+        return f(self, *args, **kwargs)
+    return inner
+
+
+class Positions(torch.nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.scale = options.get("scale", 1.0)
+
+    @hiding
+    def forward(self, x):
+        b, n, c = x.shape
+        where = torch.arange(n)
+        return x + self.scale * where.view(1, n, 1)
+"""
+    result = drive(text, *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    driver = result.harness.text or ""
+    assert "subject = Positions().to(device)\ngiven = dict(x=torch.rand(2, 8, 16, device=device))" in driver
+
+
+@pytest.mark.parametrize("annotation", ["list[Tensor]", "List[Tensor]", "'list[Tensor]'", "Sequence[Tensor]"])
+def test_a_list_of_tensors_is_one_however_it_is_written(drive: Drive, annotation: str) -> None:
+    text = f"""
+from collections.abc import Sequence
+from typing import List
+
+import torch
+from torch import Tensor
+
+
+def joined(parts: {annotation}):
+    total = torch.cat(parts)
+    return total * torch.arange(total.shape[1])
+"""
+    result = drive(text, "arange(total.shape[1])", "arange(total.shape[1], device=total.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert "result = joined(" in (result.harness.text or "")
+
+
+@pytest.mark.parametrize("annotation", ["List[Dict[str, Tensor]]", "list[dict[str, Tensor]]"])
+def test_dicts_of_tensors_in_a_list_get_the_entries_that_are_asked_for(drive: Drive, annotation: str) -> None:
+    text = f"""
+from typing import Dict, List
+
+import torch
+from torch import Tensor
+
+
+def summed(x: Tensor, targets: {annotation}):
+    total = x.sum()
+    for target in targets:
+        boxes = target["boxes"]
+        total = total + (boxes[:, 2] - boxes[:, 0]).sum()
+    return total + (x * torch.ones(x.shape[1])).sum()
+"""
+    result = drive(text, "ones(x.shape[1])", "ones(x.shape[1], device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert "result = summed(" in (result.harness.text or "")
 
 
 def test_a_test_case_is_set_up(drive: Drive) -> None:

@@ -435,6 +435,16 @@ def test_inside_of_an_autocast_with_another_dtype_the_fix_is_unsafe() -> None:
     assert safeties == [Safety.UNSAFE, Safety.SAFE, Safety.SAFE]
 
 
+@pytest.mark.parametrize("other", ["autocast()", "autocast(*options)"])
+def test_a_fix_holds_where_one_that_says_the_same_is_left_in_its_line(other: str) -> None:
+    head = "import torch\nfrom torch.cuda.amp import autocast\n"
+    program = f"{head}with torch.cuda.amp.autocast(True, half), {other}:\n    run()\n"
+    after = program.replace(
+        "torch.cuda.amp.autocast(True, half)", 'torch.amp.autocast("cuda", enabled=True, dtype=half)'
+    )
+    assert fixed(program) == after
+
+
 def test_a_class_that_is_called_later_with_keywords_alone_becomes_a_partial() -> None:
     code = """
         import torch
@@ -593,9 +603,12 @@ def test_a_call_that_gives_the_device_type_already(given: str) -> None:
     assert fixed(program) == program.replace("torch.cuda.amp", "torch.amp")
 
 
-def test_a_call_that_says_nothing_of_a_device() -> None:
-    program = "from torch.cuda.amp import autocast\ndef f(x, on):\n    with autocast(on):\n        g(x)\n"
-    assert "with autocast('cuda', enabled=on):" in fixed(program).replace('"', "'")
+@pytest.mark.parametrize(
+    "on", ["on", "'cuda' == x.device.type", "'cuda' in x.device.type", "not x.on_device_type", "on and x.device.type"]
+)
+def test_a_call_that_says_nothing_of_a_device(on: str) -> None:
+    program = f"from torch.cuda.amp import autocast\ndef f(x, on):\n    with autocast({on}):\n        g(x)\n"
+    assert f"with autocast('cuda', enabled={on}):" in fixed(program).replace('"', "'")
 
 
 PUT_OFF = """

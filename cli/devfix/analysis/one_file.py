@@ -4,7 +4,8 @@ The engine is imported when a file needs it: a run that the cache answers never 
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -52,40 +53,66 @@ def with_only(job: Job, wanted: Sequence[Finding]) -> Result:
 
     Fixes that others exposed are known by what they say, because lines move.
     """
-    return _with(job, lambda finding: finding in wanted, _keys(wanted))
+    return _with(job, lambda finding: finding in wanted, Counter(map(_key, wanted)))
 
 
 def with_chosen(job: Job, problems: Sequence[Problem]) -> Result:
     """The result for one file of which only the fixes of some of the findings of a check are applied."""
     wanted = {(problem.code, problem.message, problem.is_suggestion, problem.span) for problem in problems}
-    keys = {(problem.code, problem.message, problem.is_suggestion) for problem in problems}
+    keys = Counter((problem.code, problem.message, problem.is_suggestion) for problem in problems)
     return _with(job, lambda finding: (*_key(finding), finding.span) in wanted, keys)
 
 
-def _with(job: Job, accept: Callable[[Finding], bool], keys: set[_Key]) -> Result:
+def _with(job: Job, accept: Callable[[Finding], bool], keys: Counter[_Key]) -> Result:
     from devfix_codemods import engine
 
+    refused: list[Finding] = []
+
+    def chosen(finding: Finding) -> bool:
+        is_wanted = accept(finding)
+        refused.extend([] if is_wanted else [finding])
+        return is_wanted
+
     project = _project(job.place)
-    first = engine.rewrite(job.source, job.options, accept, project)
+    first = engine.rewrite(job.source, job.options, chosen, project)
     if not isinstance(first, outcomes.Changed):
         return _rewrite_result(job, first)
     fixed, data, left = list(first.fixed), first.data, first.left
-    exposed = keys - _keys(fixed)
+    exposed = keys - Counter(map(_key, fixed))
     while exposed:
-        later = engine.rewrite(replace(job, data=data).source, job.options, _one_of(exposed), project)
+        source = replace(job, data=data).source
+        later = engine.rewrite(source, job.options, _exposed(exposed, _places(job.source, source, refused)), project)
         if not isinstance(later, outcomes.Changed):
             break
         fixed, data, left = [*fixed, *later.fixed], later.data, later.left
-        exposed -= _keys(later.fixed)
+        exposed -= Counter(map(_key, later.fixed))
     return _rewrite_result(job, outcomes.Changed(data, tuple(fixed), left))
 
 
-def _one_of(keys: set[_Key]) -> Callable[[Finding], bool]:
-    return lambda finding: _key(finding) in keys
+def _exposed(wanted: Collection[_Key], refused: Collection[tuple[_Key, int]]) -> Callable[[Finding], bool]:
+    return lambda finding: _key(finding) in wanted and (_key(finding), finding.span.line) not in refused
 
 
-def _keys(findings: Sequence[Finding]) -> set[_Key]:
-    return set(map(_key, findings))
+def _places(before: Source, after: Source, findings: Sequence[Finding]) -> set[tuple[_Key, int]]:
+    """What findings `before` say, and the lines that theirs are in `after`."""
+    from devfix_codemods.edits import lines
+
+    keys: dict[int, list[_Key]] = {}
+    for one in findings:
+        keys.setdefault(one.span.line, []).append(_key(one))
+    found: set[tuple[_Key, int]] = set()
+    for tag, start, end, new_start, new_end in lines.opcodes(_lines(before), _lines(after)):
+        for line in range(start + 1, end + 1):
+            moved = line - start + new_start
+            now = [moved] if tag == "equal" else range(new_start + 1, new_end + 1)
+            found.update((key, place) for key in keys.get(line, ()) for place in now)
+    return found
+
+
+def _lines(source: Source) -> list[str]:
+    from devfix_codemods.edits import lines
+
+    return lines.split((read(source.path, source.data).source if is_notebook(source.path) else source).text)
 
 
 def _key(finding: Finding) -> _Key:

@@ -3,6 +3,7 @@
 Each file belongs to the closest `pyproject.toml` up its tree that has the table; tables are not merged.
 """
 
+import math
 import os
 import re
 import tomllib
@@ -16,7 +17,7 @@ import msgspec
 from devfix_codemods.preferences import Prefer
 
 from devfix.errors import UsageError, close_match
-from devfix.project.bounds import LEAST_TIMEOUT
+from devfix.project.bounds import LEAST_MEMORY, LEAST_TIMEOUT, MOST_DEVICES, MOST_SEED
 from devfix.project.requirements.declarations import Declared, Version, declared_torch, implied_torch
 
 _PYPROJECT = "pyproject.toml"
@@ -24,6 +25,12 @@ _SIZE = re.compile(r"(\d{1,99})\s*(|B|KB|KiB|MB|MiB|GB|GiB)")
 _UNITS = {"": 1, "B": 1, "KB": 1000, "KiB": 1024, "MB": 1000**2, "MiB": 1024**2, "GB": 1000**3, "GiB": 1024**3}
 _VERSION = re.compile(r"(\d{1,99})\.(\d{1,99})")
 """Python reads no number of thousands of digits."""
+_REPLAY_BOUNDS: tuple[tuple[str, float, float], ...] = (
+    ("devices", 1, MOST_DEVICES),
+    ("steps", 1, math.inf),
+    ("seed", 0, MOST_SEED),
+    ("timeout", LEAST_TIMEOUT, math.inf),
+)
 
 
 class _ReplayTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -181,29 +188,23 @@ class SettingsTree:
     def __init__(self, overrides: Overrides) -> None:
         self._overrides = overrides
         self._found: dict[str, Settings] = {}
-        self._fixed = self._fixed_settings()
+        named = overrides.config
+        self._above = overrides.over(Settings() if named is None or overrides.isolated else _named_file(named))
 
     def of(self, folder: str, names: Collection[str] | None = None) -> Settings:
         """The settings for the files in `folder`, an absolute path. `names` are its entries, where they are known."""
-        if self._fixed is not None:
-            return self._fixed
+        if self._overrides.isolated:
+            return self._above
         if folder not in self._found:
             parent = os.path.dirname(folder)
             is_top = folder in (parent, self._overrides.top)
-            inherited = self._overrides.over(Settings()) if is_top else self.of(parent)
+            inherited = self._above if is_top else self.of(parent)
             self._found[folder] = self._read(folder, _entries(folder) if names is None else names, inherited)
         return self._found[folder]
 
-    def _fixed_settings(self) -> Settings | None:
-        if self._overrides.isolated:
-            return self._overrides.over(Settings())
-        if self._overrides.config is None:
-            return None
-        return self._overrides.over(_named_file(self._overrides.config))
-
     def _read(self, folder: str, names: Collection[str], inherited: Settings) -> Settings:
         settings = inherited
-        if _PYPROJECT in names:
+        if _PYPROJECT in names and self._overrides.config is None:
             path = os.path.join(folder, _PYPROJECT)
             if (table := _devfix_table(_document(path))) is not None:
                 fresh = replace(parse_table(table, path), declared_torch=inherited.declared_torch)
@@ -298,15 +299,19 @@ def _size_key(value: int | str, path: str, key: str = "max-file-size") -> int:
 
 
 def _replay_key(read: _ReplayTable, path: str) -> ReplaySettings:
-    for key, least in (("devices", 1), ("steps", 1), ("timeout", LEAST_TIMEOUT)):
+    for key, least, most in _REPLAY_BOUNDS:
         value = getattr(read, key)
-        if value is not None and value < least:
+        if value is not None and not value >= least:  # a duration may be no number
             raise _mistake(path, f"replay.{key}", f"must be at least {least}, not {value}")
+        if value is not None and value > most:
+            raise _mistake(path, f"replay.{key}", f"must be at most {most}, not {value}")
     sizes = {
         name: None if value is None else _size_key(value, path, f"replay.{name.replace('_', '-')}")
         for name in ("memory", "output_limit", "copy_limit")
         for value in (getattr(read, name),)
     }
+    if (memory := sizes["memory"]) is not None and memory < LEAST_MEMORY:
+        raise _mistake(path, "replay.memory", f"{read.memory!r} is too little to import torch; write it like 8GiB")
     return ReplaySettings(read.on, read.devices, read.steps, read.seed, read.timeout, **sizes)
 
 

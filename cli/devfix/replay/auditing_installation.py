@@ -43,6 +43,8 @@ def mismatches(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _hidden(facts: Mapping[str, Any]) -> list[str]:
+    if facts.get("devices"):  # the variable is of another kind of device
+        return []
     for name, value in facts.get("variables", {}).items():
         if name.endswith("VISIBLE_DEVICES") and value.strip() in ("", "-1"):
             return [f"{name} is {value.strip() or 'empty'}, which hides every device: unset it"]
@@ -56,8 +58,7 @@ def _nvidia(facts: Mapping[str, Any]) -> list[str]:
             return [f"this torch is built for CUDA {build}, and there is no NVIDIA driver"]
         return []
     if build is None:
-        kind = f"for ROCm {facts['hip_build']}" if facts.get("hip_build") else "for the CPU only"
-        return [f"there is an NVIDIA driver, but this torch is built {kind}: install a CUDA build (pytorch.org)"]
+        return [f"there is an NVIDIA driver, but this torch is {_build(facts)}: install a CUDA build (pytorch.org)"]
     serves = facts.get("driver_cuda")
     # A driver serves all minor releases of its major version: docs.nvidia.com/deploy/cuda-compatibility.
     if serves and int(str(build).partition(".")[0]) > serves[0]:

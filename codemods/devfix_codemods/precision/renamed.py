@@ -225,4 +225,5 @@ def _has_device(old: api.Old, call: ast.Call) -> bool:
 
 def _is_type(node: ast.expr) -> bool:
     """`x.device.type`, `device_type`."""
-    return ast.unparse(node).endswith(("device.type", "device_type"))
+    is_name = isinstance(node, ast.Name | ast.Attribute)
+    return is_name and ast.unparse(node).endswith(("device.type", "device_type"))

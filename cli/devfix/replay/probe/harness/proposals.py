@@ -210,8 +210,8 @@ def _by_annotation(about: About) -> Iterator[Value]:
     annotation = about.parameter.annotation
     if annotation is inspect.Parameter.empty:
         return
-    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", None) or str(annotation)
-    text = text if not str(annotation).startswith("typing.") else str(annotation)
+    is_plain = isinstance(annotation, type) and not hasattr(annotation, "__origin__")
+    text = annotation.__name__ if is_plain else str(annotation)  # the name of `list[Tensor]` is `list`
     yield from next((make(about) for pattern, make in _ANNOTATIONS if re.search(pattern, text)), ())
 
 
@@ -314,6 +314,11 @@ def _tensor(about: About, uses: Uses, name: str) -> Tensor:
     return replace(made, kind=LONG) if is_label else made
 
 
+def _records() -> Items:
+    """Dicts, without entries: which are wanted shows when they are asked for."""
+    return Items((Named(()), Named(())))
+
+
 def _array(about: About, uses: Uses) -> Value:
     shape = _tensor(about, uses, about.name).shape
     return Plain(source=f"torch.rand({', '.join(map(str, shape))}).numpy()")
@@ -343,8 +348,10 @@ def _part(about: About, uses: Uses, name: str) -> Value:
     return listed[0]
 
 
+_LISTED = r"(List|Sequence|Iterable|list|Tuple|tuple)\["
 _ANNOTATIONS: tuple[tuple[str, Callable[[About], Iterable[Value]]], ...] = (
-    (r"(List|Sequence|Iterable|list|Tuple|tuple)\[[^\]]*Tensor", _list),
+    (rf"{_LISTED}(typing\.)?(Dict|Mapping|dict)\[[^\]]*Tensor", lambda about: [_records()]),
+    (rf"{_LISTED}[^\]]*Tensor", _list),
     (r"(Dict|Mapping|dict)\[[^\]]*Tensor", lambda about: [_dict(about, about.uses)]),
     (r"Tensor", lambda about: [_tensor(about, about.uses, about.name)]),
     (r"ndarray", lambda about: [_array(about, about.uses)]),

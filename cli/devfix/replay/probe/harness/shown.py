@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import types
+from collections import deque
 from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 DEEPEST = 4
 MOST = 200
@@ -22,11 +24,11 @@ def show(name: str, value: Any) -> None:
     They are in the order of their names: it is the same whether a module keeps a tensor as an attribute or as a buffer.
     """
     lines: dict[str, Any] = {}
-    waiting, seen = [(name, value, 0)], set()
+    waiting, seen = deque([(name, value, 0)]), set()
     while waiting and len(lines) < MOST:
-        name, value, depth = waiting.pop(0)
+        name, value, depth = waiting.popleft()
         if isinstance(value, torch.Tensor):
-            value, is_plain = value.detach().cpu(), True
+            value, is_plain = _shape(value) if _is_blank(value) else value.detach().cpu(), True
         else:
             is_plain = isinstance(value, (int, float, complex)) or type(value).__module__ == "numpy"
             is_plain = is_plain or (isinstance(value, str) and "/" not in value)  # no paths, which differ
@@ -59,6 +61,15 @@ def parts_of(value: Any) -> list[tuple[Any, Any]]:
 
 
 def _sum(tensor: torch.Tensor) -> Any:
-    if tensor.is_meta or tensor.layout is not torch.strided:
-        return str(tuple(tensor.shape))
+    if _is_blank(tensor) or tensor.layout is not torch.strided:
+        return _shape(tensor)
     return tensor.detach().cpu().to(torch.complex128).sum().item()
+
+
+def _is_blank(tensor: torch.Tensor) -> bool:
+    """Whether there are no values in it."""
+    return is_lazy(tensor) or tensor.is_meta
+
+
+def _shape(tensor: torch.Tensor) -> str:
+    return "no shape yet" if is_lazy(tensor) else str(tuple(tensor.shape))

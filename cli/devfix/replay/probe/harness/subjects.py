@@ -79,7 +79,7 @@ class Called:
         self.nodes[where] = node
         found = uses_of(node) if node is not None else {}
         documents = "\n".join(filter(None, (inspect.getdoc(function), ast.get_docstring(node) if node else None)))
-        parameters = _parameters(function, node)[skip:]
+        parameters = _parameters(function, node, skip)
         listed = self.calls if where == "call" else self.inits
         for one in parameters:
             is_open = one.kind is inspect.Parameter.VAR_POSITIONAL
@@ -129,21 +129,24 @@ def _node(tree: ast.Module, name: str, missing: bool = False) -> Any:
     return found
 
 
-def _parameters(function: Any, node: Any) -> list[inspect.Parameter]:
-    """The parameters of a function; those in its text where a decorator hides them."""
-    found = list(inspect.signature(function).parameters.values())
+def _parameters(function: Any, node: Any, skip: int) -> list[inspect.Parameter]:
+    """The parameters of a function behind the first `skip`; those in its text where a decorator hides them."""
+    found = list(inspect.signature(function).parameters.values())[skip:]
     hides = all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in found)
     if not (found and hides and node is not None):
         return found
     given = node.args
-    named = [*given.posonlyargs, *given.args]
+    # The text of a constructor begins with the object, which the signature of its class leaves out.
+    named = [*given.posonlyargs, *given.args][1 if isinstance(function, type) else skip :]
     first = len(named) - len(given.defaults)
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    listed = [
-        inspect.Parameter(one.arg, kind, default=inspect.Parameter.empty if index < first else None)
-        for index, one in enumerate(named)
-    ]
+    listed = [_parameter(one, found[0].POSITIONAL_OR_KEYWORD, index < first) for index, one in enumerate(named)]
+    for one, default in zip(given.kwonlyargs, given.kw_defaults):
+        listed.append(_parameter(one, found[0].KEYWORD_ONLY, default is None))
     return listed or found
+
+
+def _parameter(written: ast.arg, kind: Any, is_needed: bool) -> inspect.Parameter:
+    return inspect.Parameter(written.arg, kind, default=inspect.Parameter.empty if is_needed else None)
 
 
 def usual_rank(scope: ast.AST) -> int:
