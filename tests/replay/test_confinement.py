@@ -364,22 +364,30 @@ def test_memory_is_read_again_before_a_run_is_ended_for_it(monkeypatch: pytest.M
         child.communicate(b"\n")
 
 
+WITH_CHILD = """
+import subprocess, sys
+with subprocess.Popen([sys.executable, "-c", "input()"]) as child:
+    print(child.pid, flush=True)
+"""
+
+
 def test_a_process_whose_parent_ends_during_a_look_is_counted_at_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        honest = population._stat
-        told = honest(child.pid)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", WITH_CHILD], **pipes) as run:  # type: ignore[call-overload]
+        child, honest = int(run.stdout.readline()), population._stat
+        told = honest(child)
         assert told is not None
         orphan = replace(told, parent=1 << 30)  # no process has such a number
         with monkeypatch.context() as meanwhile:
-            meanwhile.setattr(population, "_stat", lambda one: orphan if one == child.pid else honest(one))
-            together = Population(os.getpid())
+            meanwhile.setattr(population, "_stat", lambda one: orphan if one == child else honest(one))
+            together = Population(run.pid)
             together.look()
         assert together.processes == 0
         until = time.monotonic() + 60
         while not together.processes and time.monotonic() < until:
             together.look()
         assert together.processes == 1
-        child.communicate(b"\n")
+        run.communicate(b"\n")
 
 
 LARGE, MANY = (f"/tmp/devfix-{name}-{os.getpid()}" for name in ("large", "many"))
