@@ -322,3 +322,41 @@ def test_what_a_comprehension_names_is_moved_where_it_is_read(repairs, before: s
 def test_what_a_comprehension_moves_is_left_alone(repairs) -> None:
     made = "[F.mse_loss(net(x.to(device)), y.to(device)) for x, y in DataLoader(data)]"
     assert repairs.findings(COMPREHENSION.format(before="pass", made=made)) == ()
+
+
+UNPACKED = """
+    from torch.utils.data import DataLoader
+    class Fitter:
+        def __init__(self, device):
+            self.device = device
+            self.net = nn.Linear(3, 3).to(device)
+        def loss(self, batch):
+            {unpacked}
+            return F.cross_entropy(self.net(x), y)
+        def fit(self, data):
+            for batch in DataLoader(data):
+                self.loss({given}).backward()
+"""
+PLACED = "x, y = x.to(self.device), y.to(self.device)"
+
+
+@pytest.mark.parametrize(
+    ("unpacked", "given"),
+    [(f"x, y = batch\n            {PLACED}", "batch"), ("x, y = batch", "[one.to(self.device) for one in batch]")],
+)
+def test_what_a_method_unpacks_that_is_moved(repairs, unpacked: str, given: str) -> None:
+    assert repairs.added(UNPACKED.format(unpacked=unpacked, given=given)) == []
+
+
+@pytest.mark.parametrize("unpacked", ["x, y = batch", "(x, y) = batch", "x, y, *_ = batch"])
+def test_what_a_method_unpacks_is_moved_behind_that(repairs, unpacked: str) -> None:
+    added = repairs.added(UNPACKED.format(unpacked=unpacked, given="batch"), Safety.UNSAFE)
+    assert added == [f"{name} = {name}.to(self.device, non_blocking=True)" for name in "xy"]
+
+
+def test_parts_with_a_type_are_moved_where_they_get_their_names(repairs) -> None:
+    unpacked = "x: torch.Tensor = batch[0]\n            y: torch.Tensor = batch[1]"
+    assert repairs.added(UNPACKED.format(unpacked=unpacked, given="batch"), Safety.UNSAFE) == [
+        "x: torch.Tensor = batch[0].to(self.device, non_blocking=True)",
+        "y: torch.Tensor = batch[1].to(self.device, non_blocking=True)",
+    ]

@@ -173,3 +173,26 @@ def test_a_device_that_is_a_choice(repairs, program: str, line: str) -> None:
 @pytest.mark.parametrize("program", LEFT.values(), ids=LEFT)
 def test_no_device_is_asked(repairs, program: str) -> None:
     assert repairs.added(program, Safety.UNSAFE) == []
+
+
+MASKED = """
+    class Decoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.transformer = nn.Transformer(8, 1)
+        def forward(self, x, y):
+            mask = {mask}
+            return self.transformer(x, y, tgt_mask=mask)
+"""
+
+
+@pytest.mark.parametrize("given", ["(len(y)).to(x.device)", "(len(y), device=x.device)", "(len(y), x.device)"])
+def test_a_causal_mask_that_is_on_the_device(repairs, given: str) -> None:
+    mask = f"self.transformer.generate_square_subsequent_mask{given}"
+    assert repairs.added(MASKED.format(mask=mask)) == []
+
+
+@pytest.mark.parametrize("owner", ["self.transformer", "nn.Transformer"])
+def test_a_causal_mask_is_made_on_the_device(repairs, owner: str) -> None:
+    mask = f"{owner}.generate_square_subsequent_mask(len(y){{}})"
+    assert repairs.added(MASKED.format(mask=mask.format(""))) == [f"mask = {mask.format(', device=x.device')}"]

@@ -17,7 +17,7 @@ for _effect, _prefix, _words in (
         (
             "arange bartlett_window blackman_window empty empty_strided eye full hamming_window hann_window "
             "kaiser_window linspace logspace ones rand randint randn randperm range tril_indices triu_indices zeros "
-            "fft.fftfreq fft.rfftfreq scalar_tensor empty_permuted"
+            "fft.fftfreq fft.rfftfreq scalar_tensor empty_permuted nn.Transformer.generate_square_subsequent_mask"
         ),
     ),
     (Effect.CONVERSION, "torch.", "tensor as_tensor asarray"),

@@ -61,7 +61,7 @@ class Optimizers:
         """Optimizers with state whose model is moved afterwards, in the same block."""
         for call in self._index.calls:
             model = _configured(call) or self._optimized(call)
-            if model is None or not isinstance(call.statement, ast.Assign) or self._touches_state(call):
+            if model is None or not isinstance(call.statement, ast.Assign | ast.AnnAssign) or self._touches_state(call):
                 continue
             move = self._move_after(call, model)
             state = self._state(call, model, move) if move is not None else None

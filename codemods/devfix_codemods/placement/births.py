@@ -20,7 +20,7 @@ from devfix_codemods.placement.device_tests import host_tests
 from devfix_codemods.placement.documented import gives_host
 from devfix_codemods.placement.elements import CALLER, Elements
 from devfix_codemods.placement.evidence import is_read_from_file
-from devfix_codemods.placement.factories import ROWS, Factories
+from devfix_codemods.placement.factories import MAKING, ROWS, Factories
 from devfix_codemods.placement.families import Families
 from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
@@ -290,8 +290,8 @@ class Births:
             self.graph.same(base, node, "certain", node.guard)
         elif method == "type_as" and len(node.args) > 1:
             self._moves.typed_as(node, base)
-        elif method in {"sample", "rsample"}:
-            self._factories.sampled(node, base)
+        elif method in MAKING:
+            self._factories.method(node, base, method)
         elif method in libraries.PLOTS:
             self._readers.plot(node, base)
         elif row is None and method in libraries.MODULE_MAKERS and self.kinds.is_module(node):

@@ -317,9 +317,9 @@ _OF_METRICS = frozenset({"update", "forward"})
 """Methods of metrics that take values as they are, and fail where these are elsewhere."""
 _KEEPING = frozenset(
     {"load_state_dict", "type", "register_buffer", "add_module", "register_module", "register_forward_hook"}
-    | {"append", "extend", "insert"}
+    | {"append", "extend", "insert", "generate_square_subsequent_mask"}
 )
-"""Methods of modules that compute nothing."""
+"""Methods of modules that compute nothing with them."""
 _NO_FLOW = frozenset(
     {Effect.READ, Effect.ARRAY, Effect.OTHER, Effect.MODULE, Effect.FACTORY, Effect.HOST, Effect.LOAD, Effect.SYNC}
 )

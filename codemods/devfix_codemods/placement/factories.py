@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 ROWS = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Effect.DRAW})
 """What makes tensors."""
+MASK = "generate_square_subsequent_mask"
+MAKING = frozenset({"sample", "rsample", MASK})
+"""Methods that make tensors."""
 
 
 class Factories:
@@ -43,7 +46,14 @@ class Factories:
         elif qualified == "torch.normal" and self._draws_of_numbers(node):
             self._made(node, qualified)
 
-    def sampled(self, node: Node, distribution: Node) -> None:
+    def method(self, node: Node, base: Node, method: str) -> None:
+        """A call of one of the methods that are `MAKING` something."""
+        if method == MASK:
+            self.function(node, f"torch.nn.Transformer.{MASK}")
+        else:
+            self._sampled(node, base)
+
+    def _sampled(self, node: Node, distribution: Node) -> None:
         """`Normal(0, 1).sample()`: what a distribution of numbers gives is born where it is asked."""
         if self._kinds.find(distribution) in self._of_numbers:
             self._graph.add(Source(node, HOST, Birth.ARRAY, ("factory",), scalar=len(node.args) < 2))

@@ -100,9 +100,18 @@ def _for_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
 
 def _at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """What is taken out of a container, which has no `.to` itself: `batch[0] if isinstance(batch, list) else batch`."""
-    part = next((one.node for one in conflict.path if one.edge.turn is Turn.OUT or _is_part_or_whole(one.node)), None)
-    if part is not None:
-        yield from _where_read(analysis, source, conflict, part)
+    path = conflict.path
+    at = next((i for i, one in enumerate(path) if one.edge.turn is Turn.OUT or _is_part_or_whole(one.node)), None)
+    if at is None:
+        return
+    part = path[at].node
+    if any(one.birth.node is part for one in analysis.conflicts):
+        return  # which has a repair of its own
+    if isinstance(part.syntax, ast.Name) and isinstance(part.statement, ast.Assign):  # `x, y = batch`
+        yield from behind_birth(
+            analysis, source, replace(conflict, birth=replace(conflict.birth, node=part), path=path[at + 1 :])
+        )
+    yield from _where_read(analysis, source, conflict, part)
 
 
 def _is_part_or_whole(node: Node) -> bool:
@@ -126,7 +135,7 @@ def _where_read(analysis: Analysis, source: Source, conflict: Conflict, part: No
 def _spelled(part: Node, conflict: Conflict) -> ast.expr | None:
     """Where a part is written: in the operation that gets it, or where it gets a name or is returned."""
     assert isinstance(part.syntax, ast.expr)
-    if isinstance(part.statement, ast.Assign | ast.Return) and part.statement.value is part.syntax:
+    if isinstance(part.statement, ast.Assign | ast.AnnAssign | ast.Return) and part.statement.value is part.syntax:
         return part.syntax
     operation = next((one for one in conflict.operations if part in one.args), None)
     if operation is None or not isinstance(operation.syntax, ast.AST):

@@ -28,6 +28,8 @@ from devfix_codemods.source import Source
 
 BUFFERS = (1, 6)
 """The torch that brought `persistent=` to `register_buffer`."""
+MASKS = (2, 0)
+"""The torch that brought `device=` to `Transformer.generate_square_subsequent_mask`."""
 
 
 def factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -50,7 +52,8 @@ def factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
             if not _is_name(suffix.device):  # then what is near to the model can say more
                 yield from unpacked(analysis, source, conflict)
             edit = with_keyword(source, call, suffix.device, "device")
-            yield Cut((edit, *suffix.edits), f"Make it on `{suffix.device}`", harmless=suffix.follows)
+            since = MASKS if _is_mask(call) else None
+            yield Cut((edit, *suffix.edits), f"Make it on `{suffix.device}`", since=since, harmless=suffix.follows)
         elif suffix.test is not None:
             yield from behind_making(source, conflict, suffix)
             if suffix.text.startswith((".to(", ".cuda(")) and "," not in suffix.text:
@@ -82,6 +85,11 @@ def array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         if suffix.test is not None:
             yield from behind_list(source, conflict, suffix)
+
+
+def _is_mask(call: ast.Call) -> bool:
+    """`self.transformer.generate_square_subsequent_mask(n)`"""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "generate_square_subsequent_mask"
 
 
 def _is_name(device: str) -> bool:
