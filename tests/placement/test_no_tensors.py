@@ -177,3 +177,24 @@ def test_what_a_method_gives_of_a_modules_result_is_a_tensor(placed) -> None:
     """
     assert placed(program.format("argmax(1)")).births
     assert placed(program.format("max(1)[1]")).births
+
+
+REDUCED = """
+    class Dice(nn.Module):
+        def __init__(self, weights):
+            super().__init__()
+            self.weights = torch.tensor(weights)
+        def forward(self, p, t):
+            shared = {shared}
+            return (self.weights * shared).sum()
+"""
+
+
+@pytest.mark.parametrize("shared", ["score(p * t)", "(p * t).total(0)", "len(p) * 2"])
+def test_what_a_module_computes_may_be_a_number(placed, shared: str) -> None:
+    assert placed(REDUCED.format(shared=shared)).births == []
+
+
+@pytest.mark.parametrize("shared", ["(p * t).sum(0)", "(p * t).flatten(1).sum(1)"])
+def test_what_a_module_sums_up_is_a_tensor(placed, shared: str) -> None:
+    assert placed(REDUCED.format(shared=shared)).births == ["torch.tensor(weights)"]

@@ -208,3 +208,23 @@ def test_what_is_no_loader_in_a_display(placed) -> None:
 @pytest.mark.parametrize(("made", "part"), DISPLAYS.values(), ids=DISPLAYS)
 def test_any_part_of_a_display_of_loaders_is_one(placed, made: str, part: str) -> None:
     assert placed(DISPLAY.format(made=made, part=part)).births
+
+
+NETS = """
+    class Pair:
+        def __init__(self, device):
+            self.device = device
+            self.nets = {made}
+        def step(self, n):
+            return self.nets["a"](torch.randn(n, 3))
+"""
+
+
+def test_what_is_no_module_in_a_display(placed) -> None:
+    made = '{"a": print, "b": nn.Linear(3, 3).to(device)}'
+    assert placed(NETS.format(made=made)).births == []
+
+
+def test_any_part_of_a_display_of_modules_is_one(placed) -> None:
+    made = '{"a": nn.Linear(3, 3).to(device), "b": nn.Linear(3, 3).to(device)}'
+    assert placed(NETS.format(made=made)).births == ["torch.randn(n, 3)"]

@@ -32,12 +32,12 @@ from devfix_codemods.placement.uses import (
     given_and_got,
     given_to_modules,
     keys,
-    loaders_in_displays,
     made_of_one,
     made_of_pictures,
     masked,
     moved_callables,
     moved_operands,
+    parts_of_displays,
     parts_of_one,
 )
 from devfix_codemods.placement.values import given_elsewhere, of_field, of_value
@@ -98,7 +98,7 @@ class Kinds(Facts):
         for node in module.of(Op.ATTR):  # once more, of parameters whose class the calls have told
             if (owner := self.object_class(node.args[0])) is not None:
                 of_field(self, node, owner)
-        loaders_in_displays(self)
+        parts_of_displays(self)
         given_and_got(self)
         parts_of_one(self)
         for function in module.functions:

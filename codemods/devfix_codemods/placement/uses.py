@@ -48,20 +48,24 @@ def _is_tested(value: Node, guard: Guard) -> bool:
     return any(isinstance(atom, tuple) and atom[:2] == ("isinstance", key(value)) for atom, _ in guard)
 
 
-def loaders_in_displays(kinds: "Kinds") -> None:
-    """Any part of `{"train": DataLoader(…), "test": DataLoader(…)}` is one of these loaders."""
+def parts_of_displays(kinds: "Kinds") -> None:
+    """Any part of `{"train": DataLoader(…), "test": DataLoader(…)}` is one of these loaders, and of `[Net(), Net()]` a
+    module."""
     displays = {
         kinds.find(display): display.args
         for op in (Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION)
         for display in kinds.module.of(op)
-        if display.args and all(kinds.of(one) is Kind.LOADER for one in display.args)
+        if display.args and {kinds.of(one) for one in display.args} in ({Kind.LOADER}, {Kind.MODULE})
     }
     parts = (*kinds.module.of(Op.ITEM), *kinds.module.of(Op.ITER)) if displays else ()
     for part in parts:
         whole = resolved(part.args[0])
         is_key = part.op is Op.ITER and part.extra != VALUE and kinds.of(whole) is Kind.MAPPING
-        for loader in displays.get(kinds.find(whole), ()) if not is_key else ():
-            kinds.unify(part, loader)
+        for one in displays.get(kinds.find(whole), ()) if not is_key else ():
+            if kinds.of(one) is Kind.LOADER:
+                kinds.unify(part, one)
+            else:
+                kinds.say(part, Kind.MODULE, 1)
 
 
 def given_and_got(kinds: "Kinds") -> None:
@@ -132,14 +136,22 @@ def given_to_modules(kinds: "Kinds") -> None:
 
 
 def computed_by_modules(kinds: "Kinds") -> None:
-    """`net(x).max(1)[1]`: tensors, as modules give no arrays, of which many methods have the same names."""
+    """`net(x).max(1)[1]`, and `(x * y).sum(1)` in `forward`: tensors, as modules compute no arrays, of which many
+    methods have the same names."""
     for node in kinds.module.of(Op.CALL):
         callee = node.args[0]
         base = callee.args[0] if callee.op is Op.ATTR and method_effect(str(callee.extra)) is Effect.SAME else None
-        if base is not None and base.op is Op.CALL and kinds.is_module(base.args[0]):
+        if base is not None and _is_computed_by_module(kinds, base):
             parts = (one for one in kinds.module.users.get(node, ()) if one.op is Op.ITEM and one.args[0] is node)
             for one in (base, node, *parts):
                 kinds.say(one, Kind.TENSOR, 1)
+
+
+def _is_computed_by_module(kinds: "Kinds", value: Node) -> bool:
+    """Whether a module gives a value, or computes it with an operator in its `forward`."""
+    if value.op is Op.OPERATION:
+        return value.function.name == "forward" and value.function.owner in kinds.module_classes
+    return value.op is Op.CALL and kinds.is_module(value.args[0])
 
 
 def moved_callables(kinds: "Kinds") -> None:
