@@ -40,6 +40,24 @@ def test_a_script_with_nothing_to_fix_is_run_once(project: Path, devfix: Devfix)
     assert replay["before"]["output"] == "hello --on me\n"
 
 
+@pytest.mark.parametrize("chosen", ["--python", "VIRTUAL_ENV"])
+def test_an_interpreter_is_named_as_seen_from_here(
+    project: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch, chosen: str
+) -> None:
+    python = project / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    (project / ".venv" / "pyvenv.cfg").touch()
+    python.write_text(f'#!/bin/sh\necho own\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    given = ("--python", ".venv/bin/python") if chosen == "--python" else ()
+    if not given:
+        monkeypatch.setenv(chosen, ".venv")
+    ran = devfix("replay", "run.py", "--on", "cpu", "--output-format", "json", *given)
+    (replay,) = ran.json["replays"]
+    assert replay["before"]["outcome"] == "passed", ran.out
+    assert replay["before"]["output"].startswith("own\n")
+
+
 def test_a_script_that_fails_is_told_and_answers_1(project: Path, devfix: Devfix) -> None:
     (project / "run.py").write_text(CRASH)
     ran = devfix("replay", "run.py", "--on", "cpu")

@@ -33,6 +33,13 @@ RIGHT = {
         x = torch.ones(3)
         print(x)
     """,
+    "a generator that is read later": """
+        def run():
+            yield net(x)
+        outs = enumerate(run())
+        x = x.cuda()
+        print(*outs)
+    """,
     "moved inside": """
         def move():
             nonlocal x
@@ -67,6 +74,15 @@ WRONG = {
     """,
     "called where it stands": """
         print((lambda: net(x))())
+        x = x.cuda()
+        print(x)
+    """,
+    "a generator that is read at once": """
+        def run():
+            yield net(x)
+        outs = list(run())
+        for out in run():
+            print(out, outs)
         x = x.cuda()
         print(x)
     """,

@@ -62,6 +62,12 @@ MENTIONED = {
     "no import": ("x = 'from a'\nimportant = 1", ()),
     "a comment": ("import a  # import b", ("a",)),
     "two on a line": ("import a; x = 1", ("a",)),
+    "two imports on a line": ("import a; from b import c; import d", ("b", "b.c", "a", "d")),
+    "on the line of a compound statement": ("try: import a\nexcept ImportError: import b", ("a", "b")),
+    "behind a mark of UTF-8": ("\ufefffrom a import b", ("a", "a.b")),
+    "no space behind the dots": ("from .import a\nfrom..import b", (".", ".a", "..", "..b")),
+    "a parenthesis in a comment": ("from a import (\n    b,  # (why)\n    c,\n)", ("a", "a.b", "a.c")),
+    "continued ahead of what is imported": ("from . \\\n    import a", (".", ".a", "a")),
 }
 
 

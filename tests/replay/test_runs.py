@@ -454,6 +454,27 @@ def test_an_interrupt_in_the_middle_of_a_beginning_or_an_end_leaves_nothing(
     assert list((tmp_path / "copies").iterdir()) == []
 
 
+INTERRUPTED_AT_THE_END = """
+import os, signal, sys
+from devfix.replay import leftovers
+
+folders = [leftovers.Folder("devfix-", sys.argv[1]) for _ in range(2)]
+remove = leftovers.remove
+
+def interrupted(path):
+    leftovers.remove = remove
+    os.kill(os.getpid(), signal.SIGINT)
+    remove(path)
+
+leftovers.remove = interrupted
+"""
+
+
+def test_an_interrupt_while_the_interpreter_ends_leaves_nothing(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", INTERRUPTED_AT_THE_END, str(tmp_path)], check=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_replay_that_is_interrupted_while_its_script_starts_leaves_nothing(
     tree: Path, tmp_path: Path, copies: Callable[[], list[Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

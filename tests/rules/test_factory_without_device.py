@@ -556,6 +556,10 @@ FIXED = {
         "return x + torch.from_numpy(a) + torch.FloatTensor([1, 2])",
         "return x + torch.from_numpy(a).to(x.device) + torch.FloatTensor([1, 2]).to(x.device)",
     ),
+    "what is pinned on the host is moved": (
+        "return x + torch.ones(3, pin_memory=True) + torch.ones(3, pin_memory=False)",
+        "return x + torch.ones(3, pin_memory=True).to(x.device) + torch.ones(3, pin_memory=False, device=x.device)",
+    ),
     "born before what it meets": (
         "m = torch.ones(3); y = a(); return y.unsqueeze(0) * m",
         "m = torch.ones(3); y = a(); return y.unsqueeze(0) * m.to(y.device)",

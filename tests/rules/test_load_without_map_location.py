@@ -1407,6 +1407,7 @@ def test_a_module_of_lightning_is_loaded_to_where_it_is_run(rule, use: str) -> N
     ("place", "use"),
     [
         (", map_location=device", "return tagger(x)"),
+        (", device", "return tagger(x)"),
         ("", "tagger.to(device)\n    return tagger(x)"),
         ("", "return tagger.cuda()(x)"),
         ("", "return show(tagger)"),

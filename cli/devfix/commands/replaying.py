@@ -121,10 +121,11 @@ def replay_options(
     """
     from devfix.project.settings import SettingsTree
     from devfix.replay import Limits, ReplayOptions
+    from devfix.replay.options import from_any_folder
 
     settings = SettingsTree(overrides).of(str(folder)).replay
     usual = ReplayOptions()
-    python = given.python or usual.python
+    python = from_any_folder(given.python) if given.python else usual.python
     return ReplayOptions(
         on=_on(given, settings),
         timeout=_first(given.timeout, settings.timeout, usual.timeout),

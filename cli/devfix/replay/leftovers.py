@@ -39,12 +39,11 @@ def undone(key: object) -> None:
 def undo_all() -> None:
     """Undo what is left, the youngest first."""
     while _to_undo:
-        try:
-            _, undo = _to_undo.popitem()
-        except KeyError:  # another thread was faster
-            return
-        with contextlib.suppress(Exception):  # what is left of one is no reason to leave the others
-            undo()
+        with contextlib.suppress(KeyboardInterrupt):  # what it cuts short is begun again
+            for key, undo in reversed([*_to_undo.items()]):
+                with contextlib.suppress(Exception):  # what is left of one is no reason to leave the others
+                    undo()
+                undone(key)
 
 
 atexit.register(undo_all)

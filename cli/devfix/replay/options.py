@@ -20,8 +20,13 @@ def default_python() -> str:
     if environment:
         python = Path(environment, "bin", "python")
         if python.exists():
-            return str(python)
+            return from_any_folder(str(python))
     return sys.executable
+
+
+def from_any_folder(python: str) -> str:
+    """The interpreter that `python` means in this folder, as it is called in others: what is no path is looked up."""
+    return str(Path(python).absolute()) if os.sep in python else python
 
 
 def most_memory() -> int:

@@ -197,8 +197,8 @@ def kind_of_loaded(made: str) -> Kind:
     return Kind.OTHER if made.endswith(_NO_MODULES) else Kind.MODULE
 
 
-LOADING = frozenset({"load_from_checkpoint"})
-"""Those of them that take `map_location`, without which the module is where it was saved, if that is there."""
+LOADING = {"load_from_checkpoint": 1}
+"""Those that take `map_location`, and its position: without it the module is where it was saved, if it can."""
 
 COMPUTING = frozenset("forward generate get_image_features get_text_features encode_image encode_text".split())
 """Methods of modules of many libraries that compute with their parameters, and move nothing that they get."""

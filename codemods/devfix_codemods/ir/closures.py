@@ -45,8 +45,18 @@ class Sites:
             return [one.func for one in self._calls] == [syntax]
         if not isinstance(syntax, ast.FunctionDef) or parent is None or not isinstance(parent.syntax, _FUNCTIONS):
             return False
-        named = [one for one in walk(parent.syntax) if isinstance(one, ast.Name) and one.id == syntax.name]
-        return len(named) == len(self._calls)
+        around = list(walk(parent.syntax))
+        named = [one for one in around if isinstance(one, ast.Name) and one.id == syntax.name]
+        return len(named) == len(self._calls) and not (_is_generator(syntax) and any(map(self._keeps, around)))
+
+    def _keeps(self, one: ast.AST) -> bool:
+        """Whether what a call gives has a name first: the body of a generator runs when that is read."""
+        value = one.value if isinstance(one, ast.Assign | ast.AnnAssign | ast.NamedExpr) else None
+        given = [value]
+        for each in given:  # grows
+            if isinstance(each, ast.Call) and not (isinstance(each.func, ast.Name) and each.func.id in _READING):
+                given += each.args
+        return any(each in self._calls for each in given)
 
     def _merged(self, values: list[Node]) -> Node:
         different = tuple(dict.fromkeys(values))
@@ -63,4 +73,17 @@ class Sites:
                 phi.args, phi.extra = (value,), (ALWAYS,)
 
 
+def _is_generator(syntax: ast.FunctionDef) -> bool:
+    """Whether a function yields, and not only one inside of it."""
+    pending: list[ast.AST] = [*syntax.body]
+    for one in pending:  # grows
+        if isinstance(one, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(one, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)):
+            pending += ast.iter_child_nodes(one)
+    return False
+
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_READING = frozenset(["all", "any", "dict", "list", "max", "min", "next", "set", "sorted", "sum", "tuple"])
+"""What reads all that a generator gives, or its first value, at once."""

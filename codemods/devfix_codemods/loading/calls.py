@@ -59,7 +59,7 @@ class Calls:
         if _is_of_torch(call):
             return Load(call, "map_location", (call,)) if has_file and loaded_to(call) is None else None
         if call.args[0].op is Op.ATTR and call.args[0].extra in libraries.LOADING:
-            is_open = has_file and "map_location" not in call.extra
+            is_open = has_file and loaded_to(call) is None
             return Load(call, "map_location", (call,), is_module=True) if is_open else None
         function = self.function(call)
         wraps = self._wraps(function, 0) if function is not None else None

@@ -27,8 +27,10 @@ def argument(call: Node, position: int, word: str) -> Node | None:
 
 def loaded_to(call: Node) -> Node | None:
     """What tells a call where to load what a file holds; None where that is left to the file."""
-    given = keyword(call, "map_location")
-    position = next((MAP_LOCATION[one] for one in map(canonical, names(call.args[0])) if one in MAP_LOCATION), None)
+    given, callee = keyword(call, "map_location"), call.args[0]
+    known = [MAP_LOCATION[one] for one in map(canonical, names(callee)) if one in MAP_LOCATION]
+    of_method = libraries.LOADING.get(str(callee.extra)) if callee.op is Op.ATTR else None
+    position = next(iter(known), of_method)
     if given is not None or position is None:
         return given
     words = call.extras[: position + 1]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, effect, libraries
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.arguments import calls_builtin, has_device, keyword
+from devfix_codemods.placement.arguments import calls_builtin, has_device, is_false, keyword
 from devfix_codemods.placement.arrays_of_tensors import is_of_tensors
 from devfix_codemods.placement.dimensions import shaped
 from devfix_codemods.placement.graph import Birth, Source
@@ -81,7 +81,9 @@ class Factories:
         elif qualified.rpartition(".")[2] in _SIZED and len(node.args) > 1:
             first = node.args[1]
             scalar = first.op is Op.SEQUENCE and not first.args
-        self._graph.add(Source(node, HOST, Birth.FACTORY, (link,), scalar))
+        pinned = keyword(node, "pin_memory")
+        takes_device = pinned is None or is_false(pinned)  # only memory of the host can be pinned
+        self._graph.add(Source(node, HOST, Birth.FACTORY if takes_device else Birth.ARRAY, (link,), scalar))
 
     def _has_generator(self, made: Node) -> bool:
         """`torch.rand(3, generator=source)`, and `rows.uniform_(0, 1, generator=source)` behind it."""

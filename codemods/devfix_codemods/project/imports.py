@@ -9,8 +9,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-_FROM = re.compile(rb"(?m)^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\r?\n|[^\n#;])+)")
-_IMPORT = re.compile(rb"(?m)^[ \t]*import[ \t]+((?:\\\r?\n|[^\n#;])+)")
+_BEGIN = rb"(?m)(?:^(?:\xef\xbb\xbf)?|[;:])[ \t]*"
+"""Where a statement may begin: on a line, which a byte-order mark may open, or behind another one and behind `try:`."""
+_GAP = rb"(?:[ \t]|\\\r?\n)"
+"""Also where a line is continued."""
+_LISTED = rb"\((?:[^)#]|#[^\n]*+)*+\)|(?:\\\r?\n|[^\n#;])+"
+_FROM = re.compile(
+    _BEGIN + rb"from" + _GAP + rb"*+(\.++(?=" + _GAP + rb"*+import\b)|[.\w]++)" + _GAP + rb"*+import\b" + _GAP + rb"*+"
+    rb"(" + _LISTED + rb")"
+)
+_IMPORT = re.compile(_BEGIN + rb"import[ \t]+((?:\\\r?\n|[^\n#;])+)")
 _COMMENT = re.compile(rb"#[^\n]*")
 _NAME = re.compile(rb"([\w.]+)(?:\s+as\s+\w+)?")
 _ELSEWHERE = sys.stdlib_module_names | {"torch", "numpy"}
