@@ -153,6 +153,25 @@ def test_callers_by_way_of_a_package(tree: Path, devfix: Devfix, exported: str, 
     assert (("pkg/loop.py", "DVF101") in codes(devfix, "--unsafe", "pkg")) is is_found
 
 
+@pytest.mark.parametrize(
+    ("folder", "imported", "is_found"),
+    [
+        ("pkg", "from . import train", True),
+        ("pkg/tools", "from .. import train", True),
+        ("pkg/tools", "from . import train", False),
+    ],
+)
+def test_callers_that_import_from_the_package_around_them(
+    tree: Path, devfix: Devfix, folder: str, imported: str, is_found: bool
+) -> None:
+    main = MAIN.replace("from loop import train", imported).replace("loader, ", "DataLoader(rows), ")
+    main = main.replace("import torch\n", "import torch\nfrom torch.utils.data import DataLoader\n", 1)
+    main = main.replace("nn.Linear(4, 2)", 'nn.Linear(4, 2).to("cuda")')
+    loop = "import torch\n\n\n" + LOOP.replace("x.to(device)", "x").replace("loader", "kiwi")
+    write(tree, {"pkg/__init__.py": loop, "pkg/tools/__init__.py": "train = print\n", f"{folder}/main.py": main})
+    assert (("pkg/__init__.py", "DVF101") in codes(devfix, "--unsafe", "pkg")) is is_found
+
+
 def test_a_package_below_src(tree: Path, devfix: Devfix) -> None:
     git(tree, "init", "-q")
     train = TRAIN.replace("from models", "from pkg.models")

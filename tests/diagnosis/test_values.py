@@ -273,3 +273,10 @@ def test_the_model_is_moved_up_and_not_twice(crash: Build) -> None:
     assert "before `optimizer` is built" in repair.title
     assert file == "train.py"
     assert len(edits) == 2
+
+
+def test_a_value_with_a_long_past(crash: Build) -> None:
+    lines = "".join("    x = torch.relu(x)\n" for _ in range(500))
+    build = crash(f"import torch\n\n\ndef main(net, device):\n    x = torch.ones(4, 3)\n{lines}    net(x)\n")
+    case = build.at("net(x)", tensor("x"), module("net", GPU))
+    assert "Make `torch.ones(…)` at line 5 on the device" in [one.title for one in case.repairs]

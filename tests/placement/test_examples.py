@@ -1,6 +1,10 @@
 """What is made or moved elsewhere in a file shows where a value belongs: on other paths, beside it, in its class."""
 
+from collections import Counter
+
 import pytest
+from devfix_codemods.ir import Node
+from devfix_codemods.placement.partial_moves import PartialMoves
 
 OTHER_RETURN = """
     import settings
@@ -231,6 +235,28 @@ ENCODED = """
 def test_whether_a_twin_has_dimensions_does_not_matter(placed, moved: str, told: bool) -> None:
     found = placed(ENCODED.format(moved=moved)).conflicts
     assert [one.links for one in found if "maybe-scalar" not in one.links] == ([("twin-one",)] if told else [])
+
+
+PAIR = """
+        {name} = tokenizer(texts[{at}], return_tensors="pt")
+        model(**{name}.to(model.device))
+        other_{name} = tokenizer(texts[{at}], return_tensors="pt")
+        model(**other_{name})
+"""
+
+
+def test_who_uses_an_encoding_is_found_out_once(placed, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: Counter[Node] = Counter()
+    honest = PartialMoves._users
+
+    def counted(moves: PartialMoves, value: Node) -> set[object]:
+        asked[value] += 1
+        return honest(moves, value)
+
+    monkeypatch.setattr(PartialMoves, "_users", counted)
+    pairs = "".join(PAIR.format(name=f"x{at}", at=at) for at in range(6))
+    assert len(placed(f"\n    def rows(model, tokenizer, texts):{pairs}").births) == 6
+    assert set(asked.values()) == {1}
 
 
 PADDED = """

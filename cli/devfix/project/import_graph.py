@@ -216,12 +216,8 @@ class Neighbours:
         found: dict[str, dict[str, list[str]]] = {}
         for path in {*self._paths, *self._siblings()}:
             stamp = self._stamp(path)
-            package = os.path.basename(os.path.dirname(path))
             for dotted in stamp.imports if stamp is not None else ():
-                parts = set(dotted.split("."))
-                if dotted.startswith(".") and package in dotted:
-                    parts.add(package)
-                for part in parts:
+                for part in {*dotted.split("."), *_package_asked(path, dotted)}:
                     found.setdefault(part, {}).setdefault(path, []).append(dotted)
         return found
 
@@ -289,6 +285,16 @@ class _Imports(dict[str, str | None]):
 def _rank(data: bytes) -> int:
     places = b".to(" in data or b".cuda(" in data or b"device" in data
     return 2 * (b"__main__" not in data) + (not places)
+
+
+def _package_asked(path: str, dotted: str) -> Iterator[str]:
+    """The name of the package that a relative import begins at, which the import leaves out: `from . import x`."""
+    level = len(dotted) - len(dotted.lstrip("."))
+    folder = path
+    for _ in range(level):
+        folder = os.path.dirname(folder)
+    if level:
+        yield os.path.basename(folder)
 
 
 def _stem(path: str) -> str:

@@ -56,15 +56,22 @@ def _around(item: Item) -> Hunk:
 
 
 def _with_sink(found: Sequence[Hunk], item: Item) -> list[Hunk]:
-    """The hunks in their order, and among them the operation that fails where none of them shows it."""
+    """The hunks in their order, and among them the operation that fails where none of them shows where it begins.
+
+    Of a long operation that a hunk lies in, the lines before and behind the hunk stand by themselves.
+    """
     span = item.problem.span
     shown = {row.before.number for rows in found for row in rows if row.before is not None}
     if span.line in shown:
         return list(found)
-    above = [rows for rows in found if _first(rows) < span.line]
-    moved = sum((row.after is not None) - (row.before is not None) for rows in above for row in rows)
-    lines = [line for line in range(span.line - 1, span.end_line + 2) if line not in shown]
-    return [*above, _unchanged(item, lines, moved), *found[len(above) :]]
+    missing = [line for line in range(span.line - 1, span.end_line + 2) if line not in shown]
+    pieces, moved = list[Hunk](), 0
+    for rows in found:
+        before = [line for line in missing if line < _first(rows)]
+        pieces += [_unchanged(item, before, moved), rows]
+        moved += sum((row.after is not None) - (row.before is not None) for row in rows)
+        missing = missing[len(before) :]
+    return [rows for rows in (*pieces, _unchanged(item, missing, moved)) if rows]
 
 
 def _first(rows: Hunk) -> int:

@@ -11,6 +11,7 @@ from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import Diagnosis, Kind, Repair
 from devfix_codemods.diagnosis.sinks import LAST, moves_at_sink, special_repairs
 from devfix_codemods.diagnosis.tensors import tensor_repairs
+from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.source import Source
 
 _PLACE_FREE = frozenset({Category.TO_NUMPY, Category.LENGTHS, Category.LOAD, Category.AUTOCAST, Category.RNG_STATE})
@@ -23,7 +24,10 @@ def repairs(diagnosis: Diagnosis, sources: Mapping[str, Source]) -> Sequence[Rep
     `sources` are the user's files by the names that the diagnosis uses for them: no other file is edited. No candidate
     is proven. It uses names only where they are bound on every path to the line.
     """
-    project = Project.of(diagnosis, sources)
+    return with_deep_stack(lambda: _repairs(Project.of(diagnosis, sources), diagnosis))  # values may have a long past
+
+
+def _repairs(project: Project, diagnosis: Diagnosis) -> Sequence[Repair]:
     found = chain(
         known_fixes(project, diagnosis),
         special_repairs(project, diagnosis),

@@ -57,10 +57,12 @@ class PartialMoves:
                 made[key(node.args[0])].append(node)
         for twins in made.values():
             moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
-            for one in twins:
-                for moves in moved.values():
-                    if one not in moved and self._users(one) & set().union(*map(self._users, moves)):
-                        graph.supports(one, moves[-1], "twin-one", one.guard)
+            going = [(moves[-1], set().union(*map(self._users, moves))) for moves in moved.values()]
+            for one in twins if moved else ():
+                users = self._users(one) if one not in moved else set()
+                for move, of_moved in going if users else ():
+                    if users & of_moved:
+                        graph.supports(one, move, "twin-one", one.guard)
 
     def _results(self) -> None:
         """What one function gives, that is not read, is moved behind some of its calls, and so belongs behind all."""
@@ -80,5 +82,6 @@ class PartialMoves:
 
     def _users(self, value: Node) -> set[object]:
         """The functions that get a value."""
-        calls = (one for one in value.function.nodes if one.op is Op.CALL and value in one.args[1:])
+        users = (one for one in self._module.users.get(value, ()) if one.function is value.function)
+        calls = (one for one in users if one.op is Op.CALL and value in one.args[1:])
         return {one.args[0].extra if one.args[0].op is Op.ATTR else key(one.args[0]) for one in calls}

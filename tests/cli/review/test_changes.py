@@ -32,6 +32,34 @@ def test_the_operation_that_fails_is_shown_with_its_fix(tree: Path) -> None:
     ]
 
 
+JOINED = """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+x = torch.ones(4, 2, device=device)
+y = torch.cat(
+    [
+{above}        torch.zeros(4, 2),
+{below}    ],
+    dim=1,
+)
+"""
+
+
+@pytest.mark.parametrize("count", [4, 6])
+def test_a_long_operation_is_shown_in_order_around_its_fix(tree: Path, count: int) -> None:
+    (tree / "a.py").write_text(JOINED.format(above="        x,\n" * count, below="        x,\n" * count))
+    (item,) = session_of().review.items
+    (fixed,) = [line for block in blocks(item) for line in rows(block) if "*" in line]
+    assert fixed == f"{7 + count}|{7 + count}*torch.zeros(4, 2, device=device),"
+    numbers = [row.before.number for block in blocks(item) for row in block.rows if row.before is not None]
+    assert numbers == sorted(set(numbers))
+    assert {5, 10 + 2 * count} <= set(numbers)
+    assert all(
+        len({row.before.number - at for at, row in enumerate(block.rows) if row.before}) == 1 for block in blocks(item)
+    )
+
+
 def test_the_end_of_the_file_is_no_line(tree: Path) -> None:
     (tree / "a.py").write_text(LOOP)
     for item in session_of().review.items:
