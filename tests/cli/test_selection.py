@@ -74,6 +74,19 @@ def test_on_the_command_line(tree: Path, devfix: Devfix) -> None:
     )
 
 
+@pytest.mark.parametrize("nothing", ["", ",", " "])
+def test_a_choice_of_no_rule_is_a_mistake(tree: Path, devfix: Devfix, nothing: str) -> None:
+    (tree / "a.py").write_text(BUGGY)
+    ran = devfix("check", "--select", nothing)
+    assert (ran.code, ran.out, ran.err) == (
+        2,
+        "",
+        "devfix: error: --select names no rule; `devfix rules` lists them\n",
+    )
+    assert devfix("check", "--select", nothing, "--select", "DVF1").code == 1
+    assert devfix("check", "--ignore", nothing).code == 1
+
+
 def test_rules_are_listed_and_explained(devfix: Devfix) -> None:
     assert devfix("rules").out.splitlines()[0] == "DVF101 batch-not-moved       Batches that stay behind."
     assert [rule["code"] for rule in devfix("rules", "--output-format", "json").json["rules"]] == [

@@ -228,6 +228,27 @@ def test_what_does_not_fit_together(facts: dict[str, Any], told: str | None) -> 
     assert told is None or told in found[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("import ctypes\nctypes.CDLL('libcudart.so.11.0')", "libcudart.so.11.0: cannot open shared object file"),
+        ("raise ImportError('an undefined symbol')", "an undefined symbol"),
+        ("__version__ = '2.9'", "has no attribute 'backends'"),
+    ],
+)
+def test_a_torch_that_is_broken_is_told_of(
+    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str], text: str, why: str
+) -> None:
+    script.write_text("print(1)")
+    (tmp_path / "elsewhere" / "torch").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "torch" / "__init__.py").write_text(text)
+    assert main(["audit", str(script), "--on", "cpu", "--env", f"PYTHONPATH={tmp_path / 'elsewhere'}"]) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "no torch that can be imported, Python" in printed
+    assert "odd: torch cannot be imported: " in printed
+    assert why in printed
+
+
 ARRAYS = """
 import numpy as np, torch
 from torch.utils.data import DataLoader

@@ -109,6 +109,8 @@ def test_the_status_of_os_exit_is_kept(replay: Replay) -> None:
         ("sys.exit()", 0, ""),
         ("sys.exit(3)", 3, "3"),
         ("sys.exit('no data')", 1, "no data"),
+        ("sys.exit(256)", 0, ""),
+        ("sys.exit(-1)", 255, "-1"),
         ("sys.exit(True)", 1, "True"),
     ],
 )

@@ -120,8 +120,11 @@ class AnalysisOptions:
             raise UsageError(f"--target-torch {self.target_torch!r} is no torch version; write it like 2.4")
         if self.min_confidence is not None and not is_confidence(self.min_confidence):
             raise UsageError(f"--min-confidence {self.min_confidence:g} is no probability; write a number from 0 to 1")
+        select = None if self.select is None else _selectors(self.select)
+        if select == ():
+            raise UsageError("--select names no rule; `devfix rules` lists them")
         return Overrides(
-            select=None if self.select is None else _selectors(self.select),
+            select=select,
             ignore=_selectors(self.ignore or ()),
             exclude=tuple(self.exclude or ()),
             unsafe=self.unsafe,

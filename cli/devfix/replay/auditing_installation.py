@@ -21,7 +21,9 @@ def facts_of(python: str, variables: Mapping[str, str], confinement: Confinement
 
 def lines(facts: Mapping[str, Any]) -> list[str]:
     """The installation in a few lines."""
-    told = [f"torch {facts.get('torch') or 'is not installed'} ({_build(facts)}), Python {facts.get('python')}"]
+    version = facts.get("torch")
+    torch = "no torch that can be imported" if version is None else f"torch {version} ({_build(facts)})"
+    told = [f"{torch}, Python {facts.get('python')}"]
     driver = facts.get("nvidia_driver")
     if driver or facts.get("driver_cuda"):
         serves = facts.get("driver_cuda")

@@ -1,5 +1,6 @@
 """Crashes on the simulated accelerator, and what is told of them."""
 
+import pytest
 from devfix.replay.postmortem import BatchValue, ModuleValue, OptimizerValue, PostMortem, TensorValue, decode, story
 
 from .conftest import Result, Simulate
@@ -204,6 +205,59 @@ def test_intermediate_results_are_told_by_their_source(simulate: Simulate) -> No
     told = [value.expression for value in postmortem.culprits]
     assert "net(torch.ones(2, 3, device='cuda'))" in told
     assert "torch.zeros(2, dtype=torch.long)" in told
+
+
+@pytest.mark.parametrize("call", ["torch.sub(net(x), y)", "net(x).sub(y)", "torch.mul(input=net(x), other=y)"])
+def test_also_those_of_operations_that_torch_hands_on(simulate: Simulate, call: str) -> None:
+    result = simulate(f"""
+        import torch
+        net, x, y = torch.nn.Linear(3, 2).cuda(), torch.ones(4, 3).cuda(), torch.ones(4, 2)
+        {call}
+        """)
+    places = {one.expression: one.facts.place for one in examined(result).culprits if isinstance(one, TensorValue)}
+    assert places == {"net(x)": "cuda:0", "y": "cpu"}
+
+
+LIBRARY = """
+import torch
+source = '''
+def difference(pred, target, weight=None):
+    return ((pred - target) ** 2).mean()
+class Losses:
+    @staticmethod
+    def static(pred, target, weight=None):
+        return difference(pred, target)
+    def method(self, pred, target):
+        return difference(pred, target)
+    def weighted(self, pred, target, weight=None):
+        return difference(pred, target)
+    any_method = lambda *args: difference(*args[1:])
+def wrapped(*args, **kwargs):
+    return difference(*args, **kwargs)
+losses = Losses()
+'''
+exec(compile(source, "library.py", "exec"))  # outside the tree
+net, x, y = torch.nn.Linear(3, 2).cuda(), torch.ones(4, 3).cuda(), torch.ones(4, 2)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "difference(net(x), y)",
+        "Losses.static(net(x), y)",
+        "losses.static(net(x), y)",
+        "losses.method(net(x), y)",
+        "losses.weighted(net(x), y)",
+        "Losses.weighted(losses, net(x), y)",
+        "losses.any_method(net(x), y)",
+        "wrapped(net(x), target=y)",
+    ],
+)
+def test_defaults_of_a_library_function_are_no_arguments(simulate: Simulate, call: str) -> None:
+    found = examined(simulate(f"{LIBRARY}{call}\n")).culprits
+    places = {one.expression: one.facts.place for one in found if isinstance(one, TensorValue)}
+    assert places == {"net(x)": "cuda:0", "y": "cpu"}
 
 
 def test_two_devices(simulate: Simulate) -> None:

@@ -1,5 +1,7 @@
 """A test counts where it passes on the plain CPU, or cannot be seen there."""
 
+from dataclasses import replace
+
 import pytest
 from devfix.replay.outcomes import FAILED, PASSED, SKIPPED, ScriptError, SuiteRun, SuiteTest
 from devfix.replay.suites.comparing import Sort, compare
@@ -65,3 +67,14 @@ def test_a_file_that_the_cpu_cannot_import_for_want_of_a_device_reveals_too() ->
     assert [bug.tests for bug in found.bugs] == [("tests/test_lib.py",)]
     fails = SuiteTest("tests/test_lib.py", FAILED, error=OTHER, cause="tests")
     assert compare(SuiteRun({}, 0, {fails.id: fails}), SuiteRun({}, 0, {broken.id: broken})).bugs == ()
+
+
+def test_a_file_that_only_the_simulation_can_import_is_not_told_as_one_that_cannot() -> None:
+    wants = SuiteTest("tests/test_lib.py", FAILED, error=NO_CUDA, cause="tests")
+    fails, reveals = replace(wants, error=OTHER), replace(wants, error=DEVICE, cause="library")
+    plain, found = SuiteRun({}, 0, {wants.id: wants}), run(SuiteTest("tests/test_lib.py::a", PASSED))
+    assert compare(plain, found).uncollected == ()
+    assert compare(plain, SuiteRun({}, 0, {wants.id: reveals})).uncollected == ()
+    assert compare(plain, SuiteRun({}, 0, {wants.id: fails})).uncollected == (fails,)
+    broken = SuiteRun({}, 0, {fails.id: fails})
+    assert compare(broken, found).uncollected == compare(broken, broken).uncollected == (fails,)

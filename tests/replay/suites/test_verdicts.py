@@ -139,6 +139,19 @@ def test_a_suite_that_dies_refutes() -> None:
     assert judged((FAILS, dead)).kind is Kind.REFUTED
 
 
+def test_one_that_dies_at_times_or_is_killed_from_outside_does_not() -> None:
+    dead = replace(ran(passed("a"), ending=Ending.KILLED), signal="SIGSEGV")
+    assert judged((FAILS, dead), again=replace(dead, suite=FAILS.suite)).kind is Kind.CONFIRMED
+    assert judged((FAILS, dead), again=FAILS).kind is Kind.REFUTED
+    killed = replace(dead, signal="SIGKILL")
+    none = replace(killed, suite=SuiteRun())
+    for verdict in (judged((FAILS, killed)), judged((FAILS, none)), judged((FAILS, PASSES), (PASSES, killed))):
+        assert verdict.kind is Kind.INCONCLUSIVE
+        assert "killed from outside" in verdict.reason
+    lost_one = replace(ran(passed("a"), failed("b", OTHER)), ending=Ending.KILLED, signal="SIGKILL")
+    assert judged((FAILS, lost_one)).kind is Kind.REFUTED
+
+
 def test_a_patch_after_which_pytest_cannot_begin_refutes() -> None:
     dead = Outcome(Ending.FAILED, 1.0, 4, suite=SuiteRun())
     assert judged((FAILS, dead)).kind is Kind.REFUTED

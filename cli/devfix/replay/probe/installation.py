@@ -58,10 +58,16 @@ def _driver_cuda() -> list[int] | None:
 
 
 def _torch() -> dict[str, Any]:
+    """What torch is; without one that works the reason, which for a missing library of CUDA is an `OSError`."""
     try:
-        import torch
-    except ImportError as error:
-        return {"torch": None, "torch_error": str(error)}
+        return _facts()
+    except Exception as error:
+        return {"torch": None, "torch_error": str(error) or type(error).__name__}
+
+
+def _facts() -> dict[str, Any]:
+    import torch
+
     mps = getattr(torch.backends, "mps", None)
     return {
         "torch": str(torch.__version__),

@@ -14,12 +14,13 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from . import errors, forms, reach
 from .facts import Described, Facts, Part, Record
 from .failing import Failing, failing, operands, within
+from .passing import is_method, passed
 
 SECONDS = 2.0
 FRAMES_LIMIT = 12
@@ -36,7 +37,6 @@ _OF_IPYTHON = re.compile(r"_|_\d+|_[iod]h|In|Out")
 """What IPython calls the results of cells, beside the names that the cells give them."""
 _SIMULATED = str(Path(__file__).parent / "simulated") + os.sep
 _MODULE_MACHINERY = frozenset({"_parameters", "_buffers", "_modules"})
-_VARIABLE_POSITIONAL, _VARIABLE_KEYWORDS = 0x04, 0x08
 
 
 def examine(error: BaseException, root: Path) -> Record | None:
@@ -178,10 +178,10 @@ class _Values:
         if where.node is None:
             return
         direct = _operands(where.node, trace.tb_frame)
-        passed = _passed(where.node, trace)
+        given = passed(where.node, trace)
         for node in direct[:OPERANDS_LIMIT]:
             value = reach.evaluate(node, trace.tb_frame)
-            value = passed.get(node, reach.MISSING) if value is reach.MISSING else value
+            value = given.get(node, reach.MISSING) if value is reach.MISSING else value
             if value is reach.MISSING and not isinstance(node, (ast.Name, ast.Attribute, ast.Constant, ast.Lambda)):
                 self._unresolved.append(_text(node))
             self._add_operand(node, value, True)
@@ -334,49 +334,6 @@ def _operands(node: ast.AST, frame: FrameType) -> list[ast.expr]:
     return found
 
 
-def _passed(node: ast.AST, trace: TracebackType) -> dict[ast.expr, Any]:
-    """The arguments of the call `node` as the library function that it called has them in its own frame."""
-    if not isinstance(node, ast.Call) or trace.tb_next is None:
-        return {}
-    frame = trace.tb_next.tb_frame
-    positional, keywords = _arguments(frame.f_code, frame.f_locals)
-    count = sum(not isinstance(each, ast.Starred) for each in node.args)
-    if len(positional) > count and (_is_method(frame.f_code) or len(positional) == count + 1):
-        receiver, positional = positional[0], positional[1:]
-    else:
-        receiver = reach.MISSING
-    found: dict[ast.expr, Any] = {}
-    if isinstance(node.func, ast.Attribute) and receiver is not reach.MISSING:
-        found[node.func.value] = receiver
-    for argument, value in zip(node.args, positional):
-        if isinstance(argument, ast.Starred):
-            break
-        found[argument] = value
-    found.update((each.value, keywords[each.arg]) for each in node.keywords if each.arg in keywords)
-    return found
-
-
-def _arguments(code: CodeType, local: Any) -> tuple[list[Any], dict[str, Any]]:
-    """What a frame of `code` was called with, as its locals have it now: by position, and by name."""
-    names = code.co_varnames
-    named = names[: code.co_argcount + code.co_kwonlyargcount]
-    positional = [local.get(name, reach.MISSING) for name in names[: code.co_argcount]]
-    keywords = {name: local[name] for name in named if name in local}
-    at = code.co_argcount + code.co_kwonlyargcount
-    if code.co_flags & _VARIABLE_POSITIONAL:
-        rest = local.get(names[at])
-        positional += rest if type(rest) is tuple else ()
-        at += 1
-    if code.co_flags & _VARIABLE_KEYWORDS:
-        rest = local.get(names[at])
-        keywords.update(rest if type(rest) is dict else {})
-    return positional, keywords
-
-
-def _is_method(code: CodeType) -> bool:
-    return code.co_argcount > 0 and code.co_varnames[0] in ("self", "cls")
-
-
 def in_reach(frame: FrameType) -> Iterator[tuple[str, Any]]:
     """Names and what they stand for: locals, attributes of `self`, and the globals that the code mentions."""
     local = dict(islice(frame.f_locals.items(), NAMES_LIMIT))
@@ -385,7 +342,7 @@ def in_reach(frame: FrameType) -> Iterator[tuple[str, Any]]:
         if name.isidentifier() and not name.startswith("__") and not (has_results and _OF_IPYTHON.fullmatch(name)):
             yield name, value
     code = frame.f_code
-    if _is_method(code) and code.co_varnames[0] in local:
+    if is_method(code) and code.co_varnames[0] in local:
         first = code.co_varnames[0]
         for name, value in list(reach.own_attributes(local[first]))[:NAMES_LIMIT]:
             if name not in _MODULE_MACHINERY:

@@ -249,7 +249,7 @@ def _leave(error: BaseException, config: Config, journal: Journal) -> NoReturn:
         _tell_of_gap(error, config, journal)
         told = {**errors.describe(error, root), "frames": errors.frames(error, root)[-_FRAMES_LIMIT:]}
         journal.write("error", **told, postmortem=postmortem.examine(error, root))
-    journal.write("end", memory=_peak_memory(), status=status & 0xFF)
+    journal.write("end", memory=_peak_memory(), status=status)
     if isinstance(error, SystemExit):
         raise error
     trace = _users_part(error, Path(config.root))
@@ -273,7 +273,7 @@ def _status(error: BaseException) -> int:
         return 1
     if error.code is None:
         return 0
-    return error.code if isinstance(error.code, int) else 1
+    return error.code & 0xFF if isinstance(error.code, int) else 1  # the system keeps the low byte
 
 
 def _users_part(error: BaseException, root: Path) -> TracebackType | None:

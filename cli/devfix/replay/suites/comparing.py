@@ -37,7 +37,8 @@ class Bug:
 class Comparison:
     """Each test's sort, and the bugs that they reveal. `ends` says why not all tests ran, where they did not.
 
-    `uncollected` are the files that cannot be imported on the plain CPU either, which count for nothing.
+    `uncollected` are the files that cannot be imported on the plain CPU, and not for want of a device alone: they count
+    for nothing.
     """
 
     sorts: dict[str, Sort]
@@ -94,8 +95,7 @@ def compare(plain: SuiteRun, simulated: SuiteRun, ends: str | None = None) -> Co
     results = {test: found for test in sorts if (found := simulated.find(test)) is not None}
     revealing = [results[test] for test, sort in sorts.items() if sort is Sort.REVEALS]
     revealing += _uncollected(plain, simulated)
-    unread = tuple(plain.uncollected.values())
-    return Comparison(sorts, tuple(_bugs(revealing, sorts, simulated)), results, ends, unread)
+    return Comparison(sorts, tuple(_bugs(revealing, sorts, simulated)), results, ends, tuple(_unread(plain, simulated)))
 
 
 def _uncollected(plain: SuiteRun, simulated: SuiteRun) -> Iterator[SuiteTest]:
@@ -104,6 +104,16 @@ def _uncollected(plain: SuiteRun, simulated: SuiteRun) -> Iterator[SuiteTest]:
         on_cpu = plain.uncollected.get(file)
         if one.reveals is not None and (on_cpu is None or on_cpu.wants_device):
             yield one
+
+
+def _unread(plain: SuiteRun, simulated: SuiteRun) -> Iterator[SuiteTest]:
+    """Files that the plain CPU cannot import, but for want of a device only those that the simulation cannot either."""
+    for file, one in plain.uncollected.items():
+        there = simulated.uncollected.get(file)
+        if not one.wants_device:
+            yield one
+        elif there is not None and there.reveals is None:
+            yield there
 
 
 def _all(plain: SuiteRun, simulated: SuiteRun) -> dict[str, None]:

@@ -15,6 +15,8 @@ from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive
 
 _NAMED = 3
 """How many tests a reason names."""
+_FROM_OUTSIDE = "SIGKILL"
+"""What the system ends a process with that takes more memory than there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ class _Judgement:
         if broken is not None:
             return Verdict(Kind.REFUTED, broken)
         for runs in (self.simulated, self.plain):
+            if runs.after.signal == _FROM_OUTSIDE and runs.before.signal is None:
+                return inconclusive("the patched suite was killed from outside, perhaps for want of memory")
             found = trouble(runs.after)
             if found is not None and (runs.after.ending is Ending.NOT_STARTED or runs.after.was_cut):
                 return inconclusive(found)
@@ -164,7 +168,7 @@ class _Judgement:
                 error = (_suite(runs.after).find(broken[0]) or SuiteTest(broken[0], "")).error
                 why = f": {error.told}: {error.message}" if error is not None else ""
                 return f"{_told(broken, 'fails', 'fail')}{where} where the original did not{why}"
-            if runs.after.signal is not None and runs.before.signal is None:
+            if runs.after.signal not in (None, _FROM_OUTSIDE) and not _may_die(runs):
                 return f"the tests end with signal {runs.after.signal}{where}, which they did not"
         return None
 
@@ -196,6 +200,11 @@ def _is_unsteady(runs: SuiteRuns, test: str) -> bool:
     """Whether the original itself passes a test only at times."""
     again = None if runs.again is None else _suite(runs.again).find(test)
     return again is not None and not again.passed
+
+
+def _may_die(runs: SuiteRuns) -> bool:
+    """Whether the original itself ends with a signal, if only at times."""
+    return any(one is not None and one.signal is not None for one in (runs.before, runs.again))
 
 
 def _told(tests: Sequence[str], singular: str, plural: str) -> str:
