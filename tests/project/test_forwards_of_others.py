@@ -15,7 +15,7 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.head = nn.Linear(3, 2)
-    def forward(self, x, mask=None):
+    def forward(self, x, mask=None, dtype=None):
         {first}
         if mask is not None:
             mask = mask.to(self.head.weight.device)
@@ -44,6 +44,6 @@ def test_what_the_module_moves_itself(tmp_path: Path, first: str) -> None:
     assert found(tmp_path, first) == []
 
 
-@pytest.mark.parametrize("first", ["x = x.to(self.head.weight.dtype)", "x = x.float()"])
+@pytest.mark.parametrize("first", ["x = x.to(self.head.weight.dtype)", "x = x.float()", "x = x.to(dtype)"])
 def test_what_it_does_not(tmp_path: Path, first: str) -> None:
     assert found(tmp_path, first) == ["`x`"]

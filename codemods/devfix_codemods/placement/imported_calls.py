@@ -124,7 +124,7 @@ def _moved_parameter(node: Node) -> Node | None:
 
 
 def _is_type(node: Node) -> bool:
-    return any(kind(one) is Kind.DTYPE for one in names(node)) or (node.op is Op.ATTR and node.extra == "dtype")
+    return any(kind(one) is Kind.DTYPE for one in names(node)) or (node.op in {Op.ATTR, Op.PARAM} and node.extra == "dtype")
 
 
 def _called(births: "Births", call: Node) -> Function | None:
