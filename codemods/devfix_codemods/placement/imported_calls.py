@@ -124,7 +124,8 @@ def _moved_parameter(node: Node) -> Node | None:
 
 
 def _is_type(node: Node) -> bool:
-    return any(kind(one) is Kind.DTYPE for one in names(node)) or (node.op in {Op.ATTR, Op.PARAM} and node.extra == "dtype")
+    is_called_so = node.op in {Op.ATTR, Op.PARAM} and node.extra == "dtype"
+    return is_called_so or any(kind(one) is Kind.DTYPE for one in names(node))
 
 
 def _called(births: "Births", call: Node) -> Function | None:
