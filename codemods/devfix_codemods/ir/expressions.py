@@ -346,8 +346,8 @@ class Expressions:
 
 def shows_progress(value: Node) -> bool:
     """Whether a value is a progress bar of a library, which gives the elements of what it is made with."""
-    callee = value.args[0] if value.op is Op.CALL else value
-    return callee.op is Op.REF and str(callee.extra).rpartition(".")[2] in _PROGRESS_BARS
+    callee = value.args[0] if value.op is Op.CALL else None
+    return callee is not None and callee.op is Op.REF and str(callee.extra).rpartition(".")[2] in _PROGRESS_BARS
 
 
 def _listed(one: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:

@@ -8,7 +8,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
-from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.calls import bound, method
 from devfix_codemods.placement.evidence import UNKNOWN, of_api, of_item, of_method, of_tokenizer
 from devfix_codemods.placement.looked_up import is_looked_up, makes_module
 from devfix_codemods.placement.naming import bound_name, is_device_text, sounds_like_class
@@ -102,8 +102,7 @@ def _enter(kinds: "Kinds", node: Node) -> None:
     """`with Trainer() as trainer`, where `__enter__` returns the very object."""
     manager = node.args[0]
     made = kinds.object_class(manager)
-    classes = made.lineage() if made is not None else ()
-    enter = next((one.methods["__enter__"] for one in classes if "__enter__" in one.methods), None)
+    enter = method(made, "__enter__") if made is not None else None
     if enter is not None and all(value is enter.self_node for value, _ in enter.returns):
         kinds.unify(node, manager)
         if manager in kinds.gone_through:
