@@ -48,6 +48,39 @@ def test_each_job_gets_its_answer(size: int) -> None:
     assert run(jobs, size) == [job * 2 for job in jobs]
 
 
+def pid(_: str) -> int:
+    return os.getpid()
+
+
+def test_what_is_asked_for_one_process_goes_to_it_alone() -> None:
+    jobs, lanes = list(range(30)), dict[int, int]()
+
+    def following(lane: int) -> tuple[int, str] | None:
+        if not jobs:
+            return None
+        lanes[jobs[-1]] = lane
+        return jobs.pop(), ""
+
+    answers = dict(Pool(pid, 3, 30).run_lanes(following))
+    processes = {(lane, answers[number]) for number, lane in lanes.items()}
+    assert len(answers) == 30
+    assert sorted(lane for lane, _ in processes) == [0, 1, 2]
+
+
+def test_one_that_follows_a_dead_process_has_its_number() -> None:
+    asked: list[int] = []
+    jobs = ["b", "a", "kill 9"]
+
+    def following(lane: int) -> tuple[int, str] | None:
+        asked.append(lane)
+        return (len(jobs), jobs.pop()) if jobs else None
+
+    answers = dict(Pool(work, 1, 30).run_lanes(following))
+    assert asked == [0, 0, 0, 0]
+    assert (answers[1], answers[2]) == ("bb", "aa")
+    assert isinstance(answers[3], Lost)
+
+
 def test_an_interrupt_does_not_come_into_the_midst_of_making_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     make, begun, made = multiprocessing.util.Finalize.__init__, list[object](), list[object]()
 

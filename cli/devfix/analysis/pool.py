@@ -45,7 +45,8 @@ class Lost:
 
 
 class _Worker(Generic[Job, Answer]):
-    def __init__(self, function: Callable[[Job], Answer], seconds: float, clock: float) -> None:
+    def __init__(self, lane: int, function: Callable[[Job], Answer], seconds: float, clock: float) -> None:
+        self.lane = lane
         self._seconds, self._clock = seconds, clock if _COUNTS_CPU else seconds
         self.pipe, other = multiprocessing.Pipe()
         self.process = _new_process(_serve, (other, function, os.getpid(), seconds))
@@ -95,47 +96,69 @@ class Pool(Generic[Job, Answer]):
     def __init__(
         self, function: Callable[[Job], Answer], size: int, seconds: float, clock: float = CLOCK_SECONDS
     ) -> None:
-        self._new_worker: Callable[[], _Worker[Job, Answer]] = lambda: _Worker(carried(function), seconds, clock)
+        self._new_worker: Callable[[int], _Worker[Job, Answer]] = lambda lane: _Worker(
+            lane, carried(function), seconds, clock
+        )
         self._size = size
         self._busy: list[_Worker[Job, Answer]] = []
         self._idle: list[_Worker[Job, Answer]] = []
 
     def run(self, jobs: Iterable[tuple[int, Job]]) -> Iterator[tuple[int, Answer | Lost]]:
         """Each job's number with its answer, in the order in which they are done."""
+        return self.run_lanes(_one_after_another(jobs))
+
+    def run_lanes(self, following: "Callable[[int], tuple[int, Job] | None]") -> Iterator[tuple[int, Answer | Lost]]:
+        """The same of jobs that `following` gives, asked with the number of the process, from 0, that is free for one.
+
+        None ends them. A process that dies is followed by one of the same number.
+        """
         postponed: list[tuple[int, Job]] = []
         try:
-            for worker, answer in self._answers(iter(jobs)):
+            for worker, answer in self._answers(following):
                 if isinstance(answer, Lost) and answer.may_be_chance:
                     postponed.append((worker.number, worker.job))
                 else:
                     yield worker.number, answer
-            for number, job in postponed:
-                yield from ((number, answer) for _, answer in self._answers(iter([(number, job)])))
+            for job in postponed:
+                yield from ((worker.number, answer) for worker, answer in self._answers(_one_after_another([job])))
         finally:
             for worker in self._busy + self._idle:
                 worker.end()
 
     def ask(self, job: Job) -> Answer | Lost:
         """The answer to one job. Its process stays for the next one, until `kill`."""
-        return next(answer for _, answer in self._answers(iter([(0, job)])))
+        return next(answer for _, answer in self._answers(_one_after_another([(0, job)])))
 
     def kill(self) -> None:
         """End all processes, from whichever thread: who waits for an answer gets `Lost`."""
         for worker in [*self._busy, *self._idle]:
             worker.process.kill()
 
-    def _answers(self, jobs: Iterator[tuple[int, Job]]) -> Iterator[tuple[_Worker[Job, Answer], Answer | Lost]]:
-        following = next(jobs, None)
-        while following is not None or self._busy:
-            while following is not None and len(self._busy) < self._size:
-                self._dispatch(*following)
-                following = next(jobs, None)
-            self._sleep()
+    def _answers(
+        self, following: "Callable[[int], tuple[int, Job] | None]"
+    ) -> Iterator[tuple[_Worker[Job, Answer], Answer | Lost]]:
+        are_more = True
+        while are_more or self._busy:
+            while are_more and len(self._busy) < self._size:
+                lane = self._free_lane()
+                job = following(lane)
+                are_more = job is not None
+                if job is not None:
+                    self._dispatch(lane, *job)
+            if self._busy:
+                self._sleep()
             yield from self._taken()
 
-    def _dispatch(self, number: int, job: Job) -> None:
+    def _free_lane(self) -> int:
+        """The number of a process that has nothing to do, or of one that is still to be started."""
+        if self._idle:
+            return self._idle[-1].lane
+        taken = {worker.lane for worker in self._busy}
+        return next(lane for lane in itertools.count() if lane not in taken)
+
+    def _dispatch(self, lane: int, number: int, job: Job) -> None:
         with _no_interrupts():
-            worker = self._idle.pop() if self._idle else self._new_worker()
+            worker = self._idle.pop() if self._idle else self._new_worker(lane)
             self._busy.append(worker)
         worker.give(number, job)
 
@@ -156,6 +179,12 @@ class Pool(Generic[Job, Answer]):
             else:
                 self._idle.append(worker)
             yield worker, answer
+
+
+def _one_after_another(jobs: Iterable[tuple[int, Job]]) -> Callable[[int], tuple[int, Job] | None]:
+    """The jobs as they come, whichever process is free."""
+    rest = iter(jobs)
+    return lambda _: next(rest, None)
 
 
 def forks() -> bool:

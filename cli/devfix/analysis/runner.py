@@ -6,10 +6,11 @@ order of the files, whatever finished first. The library is imported only when a
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from devfix.analysis.cache import Cache, Entry
@@ -79,25 +80,26 @@ class _Run:
         self._started = time.time_ns()
         self._size = request.jobs or processors()
         self._room = max(_ROOM // self._size, _LEAST_ROOM)
+        self._order = _Order(len(files), self._size)
 
     def results(self) -> list[Result]:
         try:
-            for number, answer in self._answers(self._jobs()):
+            for number, answer in self._answers():
                 self._done(number, self._received(number, answer))
         finally:
             self._keep_neighbours()
             self._cache.save()
         return [self._results[number] for number in range(len(self._files))]
 
-    def _jobs(self) -> Iterator[tuple[int, Job]]:
-        """The files that need the analysis. All others get their result on the way."""
-        for number, file in enumerate(self._files):
-            result = self._at_hand(file)
+    def _next(self, lane: int) -> tuple[int, Job] | None:
+        """The next file for a process that needs the analysis. All before it get their result on the way."""
+        while (number := self._order.next(lane)) is not None:
+            result = self._at_hand(self._files[number])
             if isinstance(result, Job):
                 self._pending[number] = result
-                yield number, result
-            else:
-                self._done(number, result)
+                return number, result
+            self._done(number, result)
+        return None
 
     def _at_hand(self, file: File) -> Result | Job:
         known = self._cache.by_time(file.target.path, file.mtime_ns, file.size, file.choice)
@@ -164,8 +166,8 @@ class _Run:
         """A file with findings has to be rewritten from the start; one without has nothing to rewrite."""
         return self._request.task is Task.CHECK or not known.problems
 
-    def _answers(self, jobs: Iterator[tuple[int, Job]]) -> Iterator[tuple[int, "Result | Lost"]]:
-        first = next(jobs, None)
+    def _answers(self) -> Iterator[tuple[int, "Result | Lost"]]:
+        first = self._next(0)
         if first is None:
             return iter(())
         from devfix_codemods import engine as _engine  # noqa: F401 - once here, not in each fork
@@ -173,10 +175,15 @@ class _Run:
         from devfix.analysis.one_file import analyse
         from devfix.analysis.pool import Pool, forks
 
-        jobs = chain([first], jobs)
         if not forks() and sum(file.size for file in self._files) < _FEW_BYTES:
+            jobs = chain([first], iter(partial(self._next, 0), None))
             return ((number, analyse(job)) for number, job in jobs)
-        return Pool(analyse, self._size, self._request.seconds).run(jobs)
+        begun = [first]
+
+        def following(lane: int) -> tuple[int, Job] | None:
+            return begun.pop() if begun else self._next(lane)
+
+        return Pool(analyse, self._size, self._request.seconds).run_lanes(following)
 
     def _received(self, number: int, answer: "Result | Lost") -> Result:
         from devfix.analysis.pool import Lost
@@ -204,6 +211,24 @@ class _Run:
     def _done(self, number: int, result: Result) -> None:
         self._results[number] = result
         self._advance(len(self._results), len(self._files))
+
+
+class _Order:
+    """Which of `count` files each of `size` processes takes next: neighbours go to the same one, as far as that may be.
+
+    What they import has to be read in each process that has one of them.
+    """
+
+    def __init__(self, count: int, size: int) -> None:
+        bounds = [count * lane // size for lane in range(size + 1)]
+        self._rest = [deque(range(start, end)) for start, end in pairwise(bounds)]
+
+    def next(self, lane: int) -> int | None:
+        """The number of a file, from the far end of the longest row where that of the process is done."""
+        if own := self._rest[lane]:
+            return own.popleft()
+        longest = max(self._rest, key=len)
+        return longest.pop() if longest else None
 
 
 def _remembered(file: File, known: Entry) -> Result:
