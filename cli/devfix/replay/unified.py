@@ -18,7 +18,8 @@ def changes_of(patch: bytes, root: Path) -> list[Change]:
     """The changes to Python and other files that `patch` makes to the tree `root`, to which its paths are relative.
 
     Raises:
-        PatchError: git is missing, the text is no patch, it does not apply, or it deletes or renames files.
+        PatchError: git is missing, the text is no patch, it does not apply, it deletes or renames files, or it makes
+            links or submodules.
     """
     if shutil.which("git") is None:
         raise PatchError("git is needed to apply a patch, and is not installed")
@@ -54,8 +55,10 @@ def _copy(root: Path, folder: Path, path: Path) -> None:
 
 
 def _change(root: Path, folder: Path, path: Path) -> Change:
-    source = root / path
-    return Change(source, source.read_bytes() if source.is_file() else None, (folder / path).read_bytes())
+    source, made = root / path, folder / path
+    if made.is_symlink() or not made.is_file():  # read, a link would give what it leads to
+        raise PatchError(f"the patch does more than change and create files: {path} becomes a link or a submodule")
+    return Change(source, source.read_bytes() if source.is_file() else None, made.read_bytes())
 
 
 def _git(arguments: Sequence[str], folder: Path, patch: bytes) -> bytes:
