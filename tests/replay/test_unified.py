@@ -43,6 +43,13 @@ def test_a_patch_becomes_changes_and_the_tree_stays(root: Path) -> None:
     assert not (root / "new").exists()
 
 
+def test_a_file_that_two_commits_change_is_one_change(root: Path) -> None:
+    again = b"--- a/pack/train.py\n+++ b/pack/train.py\n@@ -1,3 +1,4 @@\n import torch\n x = 1\n+y = 2\n print(torch)\n"
+    train, helper = changes_of(PATCH + again, root)
+    assert (train.path, train.after) == (root / "pack" / "train.py", b"import torch\nx = 1\ny = 2\nprint(torch)\n")
+    assert helper.path == root / "new" / "helper.py"
+
+
 def test_it_does_not_matter_that_the_tree_is_a_repository(root: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     assert len(changes_of(PATCH, root)) == 2

@@ -33,7 +33,7 @@ def changes_of(patch: bytes, root: Path) -> list[Change]:
 
 
 def _paths(patch: bytes, folder: Path) -> list[Path]:
-    """The files that the patch changes or creates."""
+    """The files that the patch changes or creates, each once: a patch of several commits may change one again."""
     listed = _git(["apply", "--numstat", "-z", "-"], folder, patch).split(b"\0")
     names = [os.fsdecode(entry.split(b"\t", 2)[2]) for entry in listed if entry.count(b"\t") >= 2]
     summary = _git(["apply", "--summary", "-"], folder, patch).decode("utf-8", "replace")
@@ -42,7 +42,7 @@ def _paths(patch: bytes, folder: Path) -> list[Path]:
             raise PatchError(f"the patch does more than change and create files: {line.strip()}")
     if not names:
         raise PatchError("the patch changes nothing")
-    return [Path(name) for name in names]
+    return [Path(name) for name in dict.fromkeys(names)]
 
 
 def _copy(root: Path, folder: Path, path: Path) -> None:
