@@ -1,5 +1,8 @@
 """Which files a run is about."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,23 @@ def test_a_file_that_is_reached_twice(tree: Path) -> None:
     make(tree, "a/b.py")
     (tree / "link").symlink_to("a")
     assert labels(".", "a", "a/b.py", str(tree / "a" / "b.py"), "link", "./a/../a/b.py") == ["a/b.py"]
+
+
+def test_folders_nested_deeper_than_calls_of_python(tree: Path) -> None:
+    make(tree, "a/a.py", "b.py")
+    handle = os.open(tree / "a", os.O_RDONLY)
+    for _ in range(sys.getrecursionlimit() - 50):
+        os.mkdir("a", dir_fd=handle)
+        inner = os.open("a", os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = inner
+    os.close(os.open("deep.py", os.O_CREAT | os.O_WRONLY, dir_fd=handle))
+    os.close(handle)
+    try:
+        found = labels()
+    finally:
+        subprocess.run(["rm", "-rf", tree / "a" / "a"], check=True)
+    assert [name[-9:] for name in found] == ["a/deep.py", "a/a.py", "b.py"]
 
 
 def test_paths_outside_of_the_working_directory_are_absolute(tree: Path) -> None:

@@ -7,7 +7,7 @@ out.
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -129,7 +129,7 @@ class _Walk:
         if self._overrides.force_exclude and self._is_excluded(path, stat.S_ISDIR(status.st_mode)):
             self.found.skipped.append(Skipped(target, "excluded by the settings"))
         elif stat.S_ISDIR(status.st_mode):
-            self._folder(path, target.label, ignores_above(path), path)
+            self._tree_below(path, target.label)
         else:
             self._named_file(target, status)
 
@@ -142,8 +142,25 @@ class _Walk:
         else:
             self._take(target, settings, status)
 
-    def _folder(self, path: str, label: str, outer: Ignores, top: str) -> None:
-        """Everything below `path`. `top` is the folder that the user named: links may lead anywhere below it."""
+    def _tree_below(self, top: str, label: str) -> None:
+        """Everything below a folder that the user named, each folder where its name stands among the others.
+
+        Not by recursion: folders may be nested deeper than Python's calls.
+        """
+        pending = [self._folder(top, label, ignores_above(top), top)]
+        while pending:
+            found = next(pending[-1], None)
+            if found is None:
+                pending.pop()
+                continue
+            entry, label, place = found
+            if self._is_to_be_walked(entry, label, place):
+                pending.append(self._folder(entry.path, label, place.ignores, top))
+
+    def _folder(
+        self, path: str, label: str, outer: Ignores, top: str
+    ) -> "Iterator[tuple[os.DirEntry[str], str, _Place]]":
+        """What is in `path`. `top` is the folder that the user named: links may lead anywhere below it."""
         try:
             with os.scandir(path) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
@@ -161,21 +178,21 @@ class _Walk:
         excludes = self._excludes_of(settings)
         prefix = "" if label == "." else label.rstrip(os.sep) + os.sep
         for entry in entries:
-            self._entry(entry, prefix + entry.name, _Place(path, top, settings, ignores, excludes))
+            yield entry, prefix + entry.name, _Place(path, top, settings, ignores, excludes)
 
-    def _entry(self, entry: os.DirEntry[str], label: str, place: "_Place") -> None:
+    def _is_to_be_walked(self, entry: os.DirEntry[str], label: str, place: "_Place") -> bool:
+        """Whether it is a folder of the run; a file is taken, or left out."""
         is_folder = entry.is_dir(follow_symlinks=False)
         if not is_folder and not entry.name.endswith((".py", ".ipynb")):
             if entry.is_symlink() and entry.is_dir():
                 self.found.excluded.append(Skipped(Target(entry.path, label), "a link to a folder; it is not followed"))
-            return
+            return False
         reason = place.why_left_out(entry, is_folder)
         if reason is not None:
             self.found.excluded.append(Skipped(Target(entry.path, label), reason))
-        elif is_folder:
-            self._folder(entry.path, label, place.ignores, place.top)
-        else:
+        elif not is_folder:
             self._walked_file(entry, label, place)
+        return is_folder and reason is None
 
     def _walked_file(self, entry: os.DirEntry[str], label: str, place: "_Place") -> None:
         path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
