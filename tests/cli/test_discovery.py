@@ -48,6 +48,22 @@ def test_a_file_that_is_reached_twice(tree: Path) -> None:
     assert labels(".", "a", "a/b.py", str(tree / "a" / "b.py"), "link", "./a/../a/b.py") == ["a/b.py"]
 
 
+def test_a_link_to_a_file_is_no_way_round_the_settings_of_the_file(repository: Path) -> None:
+    make(repository, "legacy/a.py", "ignored.py", "build/b.py", "sub/c.py", "tool")
+    (repository / ".gitignore").write_text("ignored.py\n")
+    (repository / "pyproject.toml").write_text('[tool.devfix]\nextend-exclude = ["legacy/"]\n')
+    (repository / "sub" / "pyproject.toml").write_text('[tool.devfix]\nignore = ["DVF101"]\n')
+    (repository / "links").mkdir()
+    for name in ("legacy/a.py", "ignored.py", "build/b.py", "sub/c.py", "tool"):
+        (repository / "links" / f"{Path(name).stem}.py").symlink_to(f"../{name}")
+    found = discover(["."], Overrides()).files
+    assert [(file.target.label, file.choice.ignore) for file in found] == [
+        ("links/tool.py", ()),
+        ("sub/c.py", ("DVF101",)),
+    ]
+    assert labels("links/a.py", "links/c.py") == ["links/a.py", "links/c.py"]
+
+
 def test_folders_nested_deeper_than_calls_of_python(tree: Path) -> None:
     make(tree, "a/a.py", "b.py")
     handle = os.open(tree / "a", os.O_RDONLY)

@@ -16,6 +16,7 @@ from devfix.project.settings import Choice, Overrides, Settings, SettingsTree
 from devfix.results import Failed, Skipped, Target
 
 STANDARD_INPUT = "-"
+_ENDINGS = (".py", ".ipynb")
 NOTEBOOK_FACTOR = 32
 """How much larger than other files a notebook may be: the pictures in its outputs are no code."""
 
@@ -183,7 +184,7 @@ class _Walk:
     def _is_to_be_walked(self, entry: os.DirEntry[str], label: str, place: "_Place") -> bool:
         """Whether it is a folder of the run; a file is taken, or left out."""
         is_folder = entry.is_dir(follow_symlinks=False)
-        if not is_folder and not entry.name.endswith((".py", ".ipynb")):
+        if not is_folder and not entry.name.endswith(_ENDINGS):
             if entry.is_symlink() and entry.is_dir():
                 self.found.excluded.append(Skipped(Target(entry.path, label), "a link to a folder; it is not followed"))
             return False
@@ -204,6 +205,9 @@ class _Walk:
             return
         if entry.is_symlink() and not path.startswith(place.top.rstrip(os.sep) + os.sep):
             self.found.skipped.append(Skipped(target, "a symbolic link that leads out of the tree"))
+        elif entry.is_symlink() and path.endswith(_ENDINGS):
+            # The walk meets the file itself, or leaves it out: by the settings of its own folder, not of the link's.
+            self.found.excluded.append(Skipped(Target(entry.path, label), "a link to a file of the tree"))
         elif status.st_size > _limit(path, place.settings):
             self.found.skipped.append(Skipped(target, _too_large(status.st_size, _limit(path, place.settings))))
         elif stat.S_ISREG(status.st_mode):
