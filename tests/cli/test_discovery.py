@@ -129,6 +129,15 @@ def test_force_exclude_holds_for_named_files(repository: Path) -> None:
     assert labels(*names, force_exclude=True) == ["d.py"]
 
 
+def test_force_exclude_holds_from_any_working_directory(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tree, "build/legacy/a.py", "build/dist/b.py", "build/c.py")
+    (tree / "build" / "pyproject.toml").write_text('[tool.devfix]\nextend-exclude = ["legacy/"]\n')
+    (tree / "elsewhere").mkdir()
+    monkeypatch.chdir(tree / "elsewhere")
+    names = [str(tree / "build" / name) for name in ("legacy/a.py", "dist/b.py", "c.py", ".")]
+    assert labels(*names[:3], force_exclude=True) == labels(names[3], force_exclude=True) == [str(tree / "build/c.py")]
+
+
 # .gitignore
 
 

@@ -235,6 +235,8 @@ class _Walk:
         settings = self._tree.of(path if is_folder else os.path.dirname(path))
         excludes = self._excludes_of(settings)
         root = repository_of(os.path.dirname(path)) or str(Path.cwd())
+        if not _below(path, root) and os.path.isfile(settings.origin):  # then the project is that of the settings
+            root = settings.root
         inner, inner_is_folder = path, is_folder
         while _below(inner, root):
             if excludes.reason(inner, os.path.basename(inner), inner_is_folder) is not None:
