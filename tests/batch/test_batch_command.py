@@ -177,6 +177,21 @@ def test_a_run_from_manifest_to_patch(manifest: Path, batch: Batch) -> None:
     assert json.loads((folder / "report.json").read_bytes())["version"] == 1
 
 
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_the_folder_may_be_named_by_a_link(slash: str, manifest: Path, batch: Batch) -> None:
+    (manifest.parent / "linked").symlink_to(manifest.parent)
+    ran = batch("run", "repos.toml", "--out", f"{slash}{manifest.parent}/linked/run", "--engine", "inline")
+    assert (ran.code, "2 fixes in 1 repository" in ran.out) == (0, True)
+
+
+def test_a_folder_whose_name_is_no_text_is_refused(manifest: Path, batch: Batch) -> None:
+    name = os.fsdecode(b"run\xff")
+    ran = batch("run", "repos.toml", "--out", name, "--engine", "inline")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "cannot hold a batch run: its path is no UTF-8" in ran.err
+    assert "no batch run in" in batch("status", name).err
+
+
 def test_what_is_done_is_not_done_again(manifest: Path, batch: Batch) -> None:
     run(batch)
     before = rows()

@@ -160,6 +160,16 @@ def test_a_damaged_cache_is_rebuilt(data: bytes, tree: Path, devfix: Devfix, ana
     assert analysed() == []
 
 
+def test_a_cache_whose_text_is_damaged_is_rebuilt(tree: Path, devfix: Devfix, analysed: Analysed, home: Path) -> None:
+    old(tree / "a.py", BUGGY)
+    devfix("check")
+    [location] = (home / "xdg_cache_home" / "devfix").iterdir()
+    location.write_bytes(location.read_bytes().replace(b"batch-not-moved", b"batch-not-\xffoved"))
+    analysed()
+    ran = devfix("check")
+    assert (ran.code, ran.err, analysed()) == (1, "", ["a.py"])
+
+
 def test_a_cache_that_cannot_be_written_is_done_without(tree: Path, devfix: Devfix, home: Path) -> None:
     old(tree / "a.py", BUGGY)
     (home / "xdg_cache_home").write_text("in the way")

@@ -1,5 +1,8 @@
 """Which files a run is about."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,39 @@ def test_a_file_that_is_reached_twice(tree: Path) -> None:
     make(tree, "a/b.py")
     (tree / "link").symlink_to("a")
     assert labels(".", "a", "a/b.py", str(tree / "a" / "b.py"), "link", "./a/../a/b.py") == ["a/b.py"]
+
+
+def test_a_link_to_a_file_is_no_way_round_the_settings_of_the_file(repository: Path) -> None:
+    make(repository, "legacy/a.py", "ignored.py", "build/b.py", "sub/c.py", "tool")
+    (repository / ".gitignore").write_text("ignored.py\n")
+    (repository / "pyproject.toml").write_text('[tool.devfix]\nextend-exclude = ["legacy/"]\n')
+    (repository / "sub" / "pyproject.toml").write_text('[tool.devfix]\nignore = ["DVF101"]\n')
+    (repository / "links").mkdir()
+    for name in ("legacy/a.py", "ignored.py", "build/b.py", "sub/c.py", "tool"):
+        (repository / "links" / f"{Path(name).stem}.py").symlink_to(f"../{name}")
+    found = discover(["."], Overrides()).files
+    assert [(file.target.label, file.choice.ignore) for file in found] == [
+        ("links/tool.py", ()),
+        ("sub/c.py", ("DVF101",)),
+    ]
+    assert labels("links/a.py", "links/c.py") == ["links/a.py", "links/c.py"]
+
+
+def test_folders_nested_deeper_than_calls_of_python(tree: Path) -> None:
+    make(tree, "a/a.py", "b.py")
+    handle = os.open(tree / "a", os.O_RDONLY)
+    for _ in range(sys.getrecursionlimit() - 50):
+        os.mkdir("a", dir_fd=handle)
+        inner = os.open("a", os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = inner
+    os.close(os.open("deep.py", os.O_CREAT | os.O_WRONLY, dir_fd=handle))
+    os.close(handle)
+    try:
+        found = labels()
+    finally:
+        subprocess.run(["rm", "-rf", tree / "a" / "a"], check=True)
+    assert [name[-9:] for name in found] == ["a/deep.py", "a/a.py", "b.py"]
 
 
 def test_paths_outside_of_the_working_directory_are_absolute(tree: Path) -> None:
@@ -91,6 +127,15 @@ def test_force_exclude_holds_for_named_files(repository: Path) -> None:
     names = ("build/a.py", "build", "ignored.py", "d.py")
     assert labels(*names) == ["build/a.py", "ignored.py", "d.py"]
     assert labels(*names, force_exclude=True) == ["d.py"]
+
+
+def test_force_exclude_holds_from_any_working_directory(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tree, "build/legacy/a.py", "build/dist/b.py", "build/c.py")
+    (tree / "build" / "pyproject.toml").write_text('[tool.devfix]\nextend-exclude = ["legacy/"]\n')
+    (tree / "elsewhere").mkdir()
+    monkeypatch.chdir(tree / "elsewhere")
+    names = [str(tree / "build" / name) for name in ("legacy/a.py", "dist/b.py", "c.py", ".")]
+    assert labels(*names[:3], force_exclude=True) == labels(names[3], force_exclude=True) == [str(tree / "build/c.py")]
 
 
 # .gitignore

@@ -118,6 +118,16 @@ def test_a_damaged_run_is_no_run(tree: Path, devfix: Devfix, home: Path) -> None
     assert (tree / "a.py").read_text() == BUGGY
 
 
+def test_a_run_whose_text_is_damaged_is_no_run(tree: Path, devfix: Devfix, home: Path) -> None:
+    rewrite(tree, devfix, "a.py")
+    rewrite(tree, devfix, "b.py")
+    run = journal.runs()[0]
+    header = home / "xdg_state_home" / "devfix" / "runs" / run.name / "run.msgpack"
+    header.write_bytes(header.read_bytes().replace(run.files[0].before.encode(), b"\xff" * len(run.files[0].before)))
+    assert devfix("undo").code == 0
+    assert (tree / "a.py").read_text() == BUGGY
+
+
 def test_a_damaged_original_is_not_put_back(tree: Path, devfix: Devfix) -> None:
     rewrite(tree, devfix, "a.py")
     originals = journal.runs()[0].folder / "originals"

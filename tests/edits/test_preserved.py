@@ -21,6 +21,8 @@ ODD_FILES = {
     "no last newline": b"y = 1\nx = f(a)",
     "comment without newline": b"x = f(a)\n# end",
     "blank end": b"x = f(a)\n\n\n   \n",
+    "continued into a blank end": b"x = f(a)\ny = 1\\\n\n   \n\n",
+    "comment that ends in a backslash": b"x = f(a)\n# end\\\n\n   \n\n",
     "form feed": b"y = 1\n\x0c\nx = f(a)\n",
     "tabs": b"if y:\n\tif z:\n\t\tx = f(a)\n",
     "tabs and spaces": b"if y:\n\tx = f(a)\nif z:\n  w = 1\n",

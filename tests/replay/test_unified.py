@@ -19,6 +19,13 @@ PATCH = b"""--- a/pack/train.py
 """
 
 
+def _made(name: str, mode: bytes, text: bytes) -> bytes:
+    """What git writes of a new file with this mode."""
+    head = f"diff --git a/{name} b/{name}\n".encode() + b"new file mode " + mode + b"\nindex 0000000.." + b"a" * 40
+    body = f"\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+".encode() + text
+    return head + body + (b"" if text.endswith(b"\n") else b"\n\\ No newline at end of file\n")
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "project"
@@ -34,6 +41,13 @@ def test_a_patch_becomes_changes_and_the_tree_stays(root: Path) -> None:
     assert (helper.path, helper.before, helper.after) == (root / "new" / "helper.py", None, b"value = 1\n")
     assert (root / "pack" / "train.py").read_bytes() == train.before
     assert not (root / "new").exists()
+
+
+def test_a_file_that_two_commits_change_is_one_change(root: Path) -> None:
+    again = b"--- a/pack/train.py\n+++ b/pack/train.py\n@@ -1,3 +1,4 @@\n import torch\n x = 1\n+y = 2\n print(torch)\n"
+    train, helper = changes_of(PATCH + again, root)
+    assert (train.path, train.after) == (root / "pack" / "train.py", b"import torch\nx = 1\ny = 2\nprint(torch)\n")
+    assert helper.path == root / "new" / "helper.py"
 
 
 def test_it_does_not_matter_that_the_tree_is_a_repository(root: Path) -> None:
@@ -52,6 +66,18 @@ def test_it_does_not_matter_that_the_tree_is_a_repository(root: Path) -> None:
         (
             b"--- a/pack/train.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-import torch\n-print(torch)\n",
             "the patch does more than change and create files: delete",
+        ),
+        (
+            PATCH + _made("data", b"120000", b"/nowhere"),
+            "the patch does more than change and create files: data becomes a link or a submodule",
+        ),
+        (
+            PATCH + _made("data", b"120000", __file__.encode()),
+            "the patch does more than change and create files: data becomes a link or a submodule",
+        ),
+        (
+            PATCH + _made("sub", b"160000", b"Subproject commit " + b"a" * 40 + b"\n"),
+            "the patch does more than change and create files: sub becomes a link or a submodule",
         ),
     ],
 )

@@ -205,7 +205,7 @@ def _stamp(path: str, status: os.stat_result) -> str:
 def _load(location: Path) -> _Book:
     try:
         book = msgspec.msgpack.decode(location.read_bytes(), type=_Book)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return _Book()
     return book if (book.format, book.fingerprint) == (_FORMAT, fingerprint()) else _Book()
 

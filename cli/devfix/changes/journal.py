@@ -177,7 +177,7 @@ def _write_synced(path: Path, data: bytes) -> None:
 def _load(folder: Path) -> Run | None:
     try:
         header = msgspec.msgpack.decode((folder / _HEADER).read_bytes(), type=_Header)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     return Run(folder, header.started, header.files)
 

@@ -7,7 +7,7 @@ out.
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from devfix.project.settings import Choice, Overrides, Settings, SettingsTree
 from devfix.results import Failed, Skipped, Target
 
 STANDARD_INPUT = "-"
+_ENDINGS = (".py", ".ipynb")
 NOTEBOOK_FACTOR = 32
 """How much larger than other files a notebook may be: the pictures in its outputs are no code."""
 
@@ -129,7 +130,7 @@ class _Walk:
         if self._overrides.force_exclude and self._is_excluded(path, stat.S_ISDIR(status.st_mode)):
             self.found.skipped.append(Skipped(target, "excluded by the settings"))
         elif stat.S_ISDIR(status.st_mode):
-            self._folder(path, target.label, ignores_above(path), path)
+            self._tree_below(path, target.label)
         else:
             self._named_file(target, status)
 
@@ -142,8 +143,25 @@ class _Walk:
         else:
             self._take(target, settings, status)
 
-    def _folder(self, path: str, label: str, outer: Ignores, top: str) -> None:
-        """Everything below `path`. `top` is the folder that the user named: links may lead anywhere below it."""
+    def _tree_below(self, top: str, label: str) -> None:
+        """Everything below a folder that the user named, each folder where its name stands among the others.
+
+        Not by recursion: folders may be nested deeper than Python's calls.
+        """
+        pending = [self._folder(top, label, ignores_above(top), top)]
+        while pending:
+            found = next(pending[-1], None)
+            if found is None:
+                pending.pop()
+                continue
+            entry, label, place = found
+            if self._is_to_be_walked(entry, label, place):
+                pending.append(self._folder(entry.path, label, place.ignores, top))
+
+    def _folder(
+        self, path: str, label: str, outer: Ignores, top: str
+    ) -> "Iterator[tuple[os.DirEntry[str], str, _Place]]":
+        """What is in `path`. `top` is the folder that the user named: links may lead anywhere below it."""
         try:
             with os.scandir(path) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
@@ -161,21 +179,21 @@ class _Walk:
         excludes = self._excludes_of(settings)
         prefix = "" if label == "." else label.rstrip(os.sep) + os.sep
         for entry in entries:
-            self._entry(entry, prefix + entry.name, _Place(path, top, settings, ignores, excludes))
+            yield entry, prefix + entry.name, _Place(path, top, settings, ignores, excludes)
 
-    def _entry(self, entry: os.DirEntry[str], label: str, place: "_Place") -> None:
+    def _is_to_be_walked(self, entry: os.DirEntry[str], label: str, place: "_Place") -> bool:
+        """Whether it is a folder of the run; a file is taken, or left out."""
         is_folder = entry.is_dir(follow_symlinks=False)
-        if not is_folder and not entry.name.endswith((".py", ".ipynb")):
+        if not is_folder and not entry.name.endswith(_ENDINGS):
             if entry.is_symlink() and entry.is_dir():
                 self.found.excluded.append(Skipped(Target(entry.path, label), "a link to a folder; it is not followed"))
-            return
+            return False
         reason = place.why_left_out(entry, is_folder)
         if reason is not None:
             self.found.excluded.append(Skipped(Target(entry.path, label), reason))
-        elif is_folder:
-            self._folder(entry.path, label, place.ignores, place.top)
-        else:
+        elif not is_folder:
             self._walked_file(entry, label, place)
+        return is_folder and reason is None
 
     def _walked_file(self, entry: os.DirEntry[str], label: str, place: "_Place") -> None:
         path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
@@ -187,6 +205,9 @@ class _Walk:
             return
         if entry.is_symlink() and not path.startswith(place.top.rstrip(os.sep) + os.sep):
             self.found.skipped.append(Skipped(target, "a symbolic link that leads out of the tree"))
+        elif entry.is_symlink() and path.endswith(_ENDINGS):
+            # The walk meets the file itself, or leaves it out: by the settings of its own folder, not of the link's.
+            self.found.excluded.append(Skipped(Target(entry.path, label), "a link to a file of the tree"))
         elif status.st_size > _limit(path, place.settings):
             self.found.skipped.append(Skipped(target, _too_large(status.st_size, _limit(path, place.settings))))
         elif stat.S_ISREG(status.st_mode):
@@ -214,6 +235,8 @@ class _Walk:
         settings = self._tree.of(path if is_folder else os.path.dirname(path))
         excludes = self._excludes_of(settings)
         root = repository_of(os.path.dirname(path)) or str(Path.cwd())
+        if not _below(path, root) and os.path.isfile(settings.origin):  # then the project is that of the settings
+            root = settings.root
         inner, inner_is_folder = path, is_folder
         while _below(inner, root):
             if excludes.reason(inner, os.path.basename(inner), inner_is_folder) is not None:

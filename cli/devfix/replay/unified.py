@@ -18,7 +18,8 @@ def changes_of(patch: bytes, root: Path) -> list[Change]:
     """The changes to Python and other files that `patch` makes to the tree `root`, to which its paths are relative.
 
     Raises:
-        PatchError: git is missing, the text is no patch, it does not apply, or it deletes or renames files.
+        PatchError: git is missing, the text is no patch, it does not apply, it deletes or renames files, or it makes
+            links or submodules.
     """
     if shutil.which("git") is None:
         raise PatchError("git is needed to apply a patch, and is not installed")
@@ -32,7 +33,7 @@ def changes_of(patch: bytes, root: Path) -> list[Change]:
 
 
 def _paths(patch: bytes, folder: Path) -> list[Path]:
-    """The files that the patch changes or creates."""
+    """The files that the patch changes or creates, each once: a patch of several commits may change one again."""
     listed = _git(["apply", "--numstat", "-z", "-"], folder, patch).split(b"\0")
     names = [os.fsdecode(entry.split(b"\t", 2)[2]) for entry in listed if entry.count(b"\t") >= 2]
     summary = _git(["apply", "--summary", "-"], folder, patch).decode("utf-8", "replace")
@@ -41,7 +42,7 @@ def _paths(patch: bytes, folder: Path) -> list[Path]:
             raise PatchError(f"the patch does more than change and create files: {line.strip()}")
     if not names:
         raise PatchError("the patch changes nothing")
-    return [Path(name) for name in names]
+    return [Path(name) for name in dict.fromkeys(names)]
 
 
 def _copy(root: Path, folder: Path, path: Path) -> None:
@@ -54,8 +55,10 @@ def _copy(root: Path, folder: Path, path: Path) -> None:
 
 
 def _change(root: Path, folder: Path, path: Path) -> Change:
-    source = root / path
-    return Change(source, source.read_bytes() if source.is_file() else None, (folder / path).read_bytes())
+    source, made = root / path, folder / path
+    if made.is_symlink() or not made.is_file():  # read, a link would give what it leads to
+        raise PatchError(f"the patch does more than change and create files: {path} becomes a link or a submodule")
+    return Change(source, source.read_bytes() if source.is_file() else None, made.read_bytes())
 
 
 def _git(arguments: Sequence[str], folder: Path, patch: bytes) -> bytes:

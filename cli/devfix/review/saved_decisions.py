@@ -95,7 +95,7 @@ def _read(location: Path) -> _File | None:
     """The file; None where there is none that this version wrote: a review then begins anew."""
     try:
         file = msgspec.msgpack.decode(location.read_bytes(), type=_File)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     return file if file.format == _FORMAT else None
 

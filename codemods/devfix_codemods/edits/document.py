@@ -107,6 +107,8 @@ def document(source: Source) -> Document:
         if depth.depth(source.tree) > depth.MAX_DEPTH:
             raise NotEditable("nested too deeply to edit safely")
         body = source.data.rstrip(_BLANK)
+        if body.endswith(b"\\"):  # it goes on in what is blank, without which it is no Python
+            body = source.data
         module = cst.parse_module(body)
     except SourceError as error:
         raise NotEditable(str(error)) from error

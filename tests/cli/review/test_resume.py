@@ -87,5 +87,9 @@ def test_a_damaged_record_is_no_record(tree: Path, home: Path, devfix: Devfix) -
     (tree / "a.py").write_text(BUGGY)
     asked(devfix, "y")
     (record,) = home.rglob("reviews/*.msgpack")
-    record.write_bytes(b"\x81\xa6format")
-    assert asked(devfix, "y y")[0] == 0
+    whole = record.read_bytes()
+    assert b"DVF101" in whole
+    for data in (b"\x81\xa6format", whole.replace(b"DVF101", b"DVF\xff01")):
+        (tree / "a.py").write_text(BUGGY)
+        record.write_bytes(data)
+        assert asked(devfix, "y y")[0] == 0

@@ -30,8 +30,9 @@ def checkout(plan: Plan, repository: Repository, git: Git) -> Iterator[Checkout]
         BranchTakenError: the source has the branch already, the plan would publish there, and it is not to be replaced.
         RepositoryError: the source, the revision or the subfolder cannot be had, or another process works on it.
     """
-    clone = Clone(Path(plan.folder, "clones"), repository.source, git)
-    work = Path(plan.folder, "work", repository.name)
+    folder = Path(plan.folder).resolve()  # as the analysis names files, whatever links lead to the folder
+    clone = Clone(folder / "clones", repository.source, git)
+    work = folder / "work" / repository.name
     lock = clone.folder.parent / f"{digest(repository.name)}.work.lock"
     with locked(lock, work), _checkout(plan, repository, git, clone, work) as found:
         yield found

@@ -48,10 +48,10 @@ class Database:
 
     def __init__(self, path: Path, mode: str) -> None:
         self.path = path
+        # As bytes, which need be no text; behind an empty authority, which else a path that begins with // would be.
+        location = f"file://{quote(bytes(path.absolute()))}?{mode}"
         with self._plainly():
-            self._connection = sqlite3.connect(
-                f"file:{quote(str(path))}?{mode}", uri=True, timeout=_WAIT, isolation_level=None
-            )
+            self._connection = sqlite3.connect(location, uri=True, timeout=_WAIT, isolation_level=None)
 
     def all(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._plainly():

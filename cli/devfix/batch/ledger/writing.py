@@ -58,11 +58,14 @@ class Ledger(View):
         """
         path = Path(folder).absolute()
         try:
+            str(path).encode()  # what a run keeps of it is text
             path.mkdir(parents=True, exist_ok=True)
             names = {entry.name for entry in path.iterdir()}
             if FILE not in names and names - _OWN_FILES:
                 raise UsageError(f"{visible(str(path))} is not the folder of a batch run, and not empty; use another")
             lock = Lock(path)
+        except UnicodeEncodeError as error:
+            raise UsageError(f"{visible(str(path))} cannot hold a batch run: its path is no UTF-8") from error
         except OSError as error:
             raise UsageError(f"{visible(str(path))} cannot hold a batch run: {error.strerror}") from error
         try:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .claims import ATTRIBUTE, HOST, PINNED, Claim
+from .claims import ATTRIBUTE, HOST, PINNED, Claim, interned
 from .mode import ClaimMode
 from .patching import looking_like, wrap
 from .state import Simulation
@@ -38,8 +38,7 @@ class Storages:
 
     def place(self, storage: Any) -> torch.device:
         claim: Claim | None = storage.__dict__.get(ATTRIBUTE)
-        real: torch.device = _device_of(storage) if claim is None else claim.place
-        return real
+        return interned(_device_of(storage)) if claim is None else claim.place
 
     def is_device(self, storage: Any) -> bool:
         return self._simulation.is_device(self.place(storage))
@@ -70,10 +69,10 @@ class Storages:
     def cpu(self, _original: Any, storage: Any) -> Any:
         return self._moved(storage, HOST, "moved by .cpu")
 
-    def is_pinned(self, _original: Any, storage: Any, _device: Any = None) -> bool:
+    def is_pinned(self, _original: Any, storage: Any, device: Any = None) -> bool:
         return PINNED in storage.__dict__
 
-    def pin_memory(self, _original: Any, storage: Any, _device: Any = None) -> Any:
+    def pin_memory(self, _original: Any, storage: Any, device: Any = None) -> Any:
         if self.place(storage) is not HOST:
             raise TypeError(f"cannot pin '{storage.type()}' only CPU memory can be pinned")
         if PINNED in storage.__dict__:
