@@ -53,9 +53,13 @@ def _output_difference(first: Output, second: Output) -> str | None:
 
 
 def _printed(output: Output) -> list[str]:
-    """The lines to compare. Of an output that was cut, the last line is not whole."""
-    lines = output.head.splitlines()
-    return lines[:-1] if _was_cut(output) else lines
+    """The lines to compare, as a terminal leaves them. Of an output that was cut, the last line is not whole.
+
+    How often a progress bar is drawn depends on the clock: what a carriage return goes back over does not count.
+    """
+    *lines, last = output.head.split("\n")
+    whole = lines if _was_cut(output) or not last else [*lines, last]
+    return [shown for line in whole for shown in (line.rstrip("\r").rpartition("\r")[2].splitlines() or [""])]
 
 
 def _was_cut(output: Output) -> bool:
