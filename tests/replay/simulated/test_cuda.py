@@ -155,6 +155,11 @@ MEMORY = {
     "torch.cuda.mem_get_info()[1] - torch.cuda.mem_get_info()[0]": 512,
     "torch.cuda.set_per_process_memory_fraction(0.5)": None,
     "torch.cuda.reset_accumulated_memory_stats()": None,
+    "sums()": [512, 0, 0],
+    "kept.update(another=torch.ones(3, device='cuda'))": None,
+    "torch.cuda.memory_stats()['allocated_bytes.all.allocated'] ": 512,
+    "kept.clear() or views.clear()": None,
+    "sums() ": [0, 512, 1024],
 }
 
 MEMORY_SETTING = """
@@ -163,6 +168,9 @@ kept = {"large": torch.ones(1024, device="cuda"), "small": torch.ones(10, device
 views = [kept["small"][:3], kept["small"].t()]
 def del_(holder, key):
     del holder[key]
+def sums():
+    found = torch.cuda.memory_stats()
+    return [found[f"allocated_bytes.all.{what}"] for what in ("current", "allocated", "freed")]
 """
 
 SEEDS = {
