@@ -148,6 +148,7 @@ MEMORY = {
     "torch.cuda.max_memory_allocated() ": 512,
     "torch.cuda.memory_stats()['allocated_bytes.all.freed']": 4096,
     "torch.cuda.memory_stats()['requested_bytes.all.current']": 40,
+    "torch.cuda.memory_stats()['allocation.all.current']": 1,
     "torch.cuda.memory_stats()['num_ooms']": 0,
     "'Allocated memory' in torch.cuda.memory_summary()": True,
     "'Allocated memory' in torch.cuda.memory_summary(abbreviated=True)": True,
@@ -166,6 +167,7 @@ MEMORY_SETTING = """
 import torch
 kept = {"large": torch.ones(1024, device="cuda"), "small": torch.ones(10, device="cuda"), "host": torch.ones(9999)}
 views = [kept["small"][:3], kept["small"].t()]
+nothing = torch.ones(0, 3, device="cuda")
 def del_(holder, key):
     del holder[key]
 def sums():

@@ -53,7 +53,8 @@ class _Account:
         self.bytes, self.requested, self.blocks = _Seen(), _Seen(), _Seen()
 
     def count(self, index: int) -> None:
-        sizes = [storage.nbytes() for storage in _storages_on(index)]
+        # For nothing CUDA's allocator is not asked.
+        sizes = [size for storage in _storages_on(index) if (size := storage.nbytes())]
         self.bytes.update(sum(-(-size // BLOCK) * BLOCK for size in sizes))
         self.requested.update(sum(sizes))
         self.blocks.update(len(sizes))
