@@ -164,6 +164,18 @@ def test_a_read_only_file(tree: Path, good: Path, devfix: Devfix) -> None:
     assert devfix("rewrite", "--diff").out.startswith("--- a/bad.py\n")
 
 
+def test_a_folder_that_can_be_written_to_and_not_listed(open_tree: Path, devfix: Devfix) -> None:
+    _good_and(open_tree, "closed/bad.py")
+    (open_tree / "closed").chmod(0o300)
+    with as_nobody():
+        ran = devfix("rewrite", "closed/bad.py")
+        assert (ran.code, ran.err) == (0, "")
+        assert (open_tree / "closed" / "bad.py").read_text() == FIXED
+        assert devfix("undo").code == 0
+        assert (open_tree / "closed" / "bad.py").read_text() == BUGGY
+    (open_tree / "closed").chmod(0o700)
+
+
 def test_somebody_elses_file(open_tree: Path, devfix: Devfix) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can make a file that belongs to another user")

@@ -70,11 +70,12 @@ def _like(path: str, name: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Make a rename in `folder` last through a power cut, where the system can."""
+    """Make a rename in `folder` last through a power cut, where the system can: it is done, whatever comes of this."""
     if os.name == "nt":
         return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with contextlib.suppress(OSError):  # a folder that nobody may list, a file system that syncs files only
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
