@@ -376,6 +376,14 @@ replay.tests = true
     )  # fmt: skip
 
 
+def test_an_interpreter_in_a_relative_folder_of_the_search_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "bin").mkdir()
+    (folder / "bin" / "python-of-mine").symlink_to("/bin/sh")
+    monkeypatch.setenv("PATH", "bin")
+    [found] = read(repo("replay.python = 'python-of-mine'")).repositories
+    assert found.replay.python == str(folder / "bin" / "python-of-mine")
+
+
 def test_the_manifest_goes_over_what_the_caller_gives(folder: Path) -> None:
     Path("repos.toml").write_text(repo("select = ['DVF2']\nreplay.steps = 2"))
     given = Repository("", "", rules=Rules(("DVF1",), ("DVF3",)), replay=Replay(on="cpu", steps=1), timeout=5.0)

@@ -72,7 +72,7 @@ class Hosts:
 def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hosts:
     hosts = Hosts(tmp_path / "hosts")
     monkeypatch.setenv("PATH", f"{hosts.folder / 'bin'}:/usr/local/bin:/usr/bin:/bin")
-    for name in ("GH_HOST", "GITLAB_HOST"):
+    for name in ("GH_HOST", "GITLAB_HOST", "GL_HOST"):
         monkeypatch.delenv(name, raising=False)
     return hosts
 
@@ -305,6 +305,15 @@ def test_where_a_source_is(source: str, place: Place | None, program: str, monke
     monkeypatch.setenv("GITLAB_HOST", "code.example.org")
     assert place_of(source) == place
     assert place is None or place.program == program
+
+
+@pytest.mark.parametrize("named", ["https://code.example.org", "https://Code.example.org:80/", "code.example.org:80"])
+@pytest.mark.parametrize("variable", ["GITLAB_HOST", "GL_HOST"])
+def test_glabs_host_may_be_a_url(variable: str, named: str, hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, named)
+    assert Place("code.example.org", "g/p").program == "glab"
+    monkeypatch.setenv(variable, "https://[")
+    assert Place("code.example.org", "g/p").program == "gh"
 
 
 def test_commands_are_looked_for_before_anything_is_done(tmp_path: Path, hosts: Hosts) -> None:

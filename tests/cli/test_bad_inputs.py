@@ -1,5 +1,6 @@
 """Hostile and unusual files: each with a stated outcome, each beside a good file that must get its treatment."""
 
+import errno
 import os
 import stat
 from dataclasses import dataclass
@@ -164,6 +165,18 @@ def test_a_read_only_file(tree: Path, good: Path, devfix: Devfix) -> None:
     assert devfix("rewrite", "--diff").out.startswith("--- a/bad.py\n")
 
 
+def test_a_folder_that_can_be_written_to_and_not_listed(open_tree: Path, devfix: Devfix) -> None:
+    _good_and(open_tree, "closed/bad.py")
+    (open_tree / "closed").chmod(0o300)
+    with as_nobody():
+        ran = devfix("rewrite", "closed/bad.py")
+        assert (ran.code, ran.err) == (0, "")
+        assert (open_tree / "closed" / "bad.py").read_text() == FIXED
+        assert devfix("undo").code == 0
+        assert (open_tree / "closed" / "bad.py").read_text() == BUGGY
+    (open_tree / "closed").chmod(0o700)
+
+
 def test_somebody_elses_file(open_tree: Path, devfix: Devfix) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can make a file that belongs to another user")
@@ -174,6 +187,36 @@ def test_somebody_elses_file(open_tree: Path, devfix: Devfix) -> None:
         ran = devfix("rewrite")
     assert (ran.code, ran.err) == (2, "error: bad.py: is read-only; it was left as it was\n")
     assert (open_tree / "good.py").read_text() == FIXED
+
+
+def test_a_file_stays_with_the_group_that_shares_it(open_tree: Path, devfix: Devfix) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a file that belongs to another user")
+    _good_and(open_tree, "bad.py")
+    os.chown(open_tree / "bad.py", 1, 2000)
+    (open_tree / "bad.py").chmod(0o664)
+    groups = os.getgroups()
+    os.setgroups([*groups, 2000])
+    try:
+        with as_nobody():
+            ran = devfix("rewrite")
+    finally:
+        os.setgroups(groups)
+    assert (ran.code, ran.err) == (0, "")
+    assert (open_tree / "bad.py").read_text() == FIXED
+    status = (open_tree / "bad.py").stat()
+    assert (status.st_gid, stat.S_IMODE(status.st_mode)) == (2000, 0o664)
+
+
+def test_a_file_of_a_user_whom_a_container_does_not_know(
+    tree: Path, good: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(*_args: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "chown", unknown)
+    assert devfix("rewrite").code == 0
+    assert good.read_text() == FIXED
 
 
 def test_a_link_to_nothing(tree: Path, good: Path, devfix: Devfix) -> None:

@@ -205,6 +205,34 @@ def cut(losses: tuple[float, ...] = ()) -> Outcome:
     return Outcome(Ending.OVERRAN, 3.0, reason="printed more than 64 MiB", losses=losses, reached=RAN)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("\r 1/20 [0.03s]\r 4/20 [0.09s]\r 20/20 [0.3s]\nend\n", "\r 2/20 [0.05s]\r 20/20 [0.4s]\nend\n"),
+        ("1/20\r20/20\r\nend\r\n", "20/20\nend"),
+        ("end\n 1/20\r", "end\n 1/20"),
+    ],
+)
+def test_how_often_a_progress_bar_was_drawn_is_no_difference(one: str, other: str) -> None:
+    assert decide(passed((), one), passed((), other), CUDA, PATCH, "train.py").kind is Kind.HARMLESS
+
+
+@pytest.mark.parametrize(("one", "other"), [("1/20\r0.5\n", "1/20\r0.7\n"), ("a\n\nb\n", "a\nb\n"), ("a\n", "a\n\r7")])
+def test_what_stands_at_last_is_compared(one: str, other: str) -> None:
+    assert decide(passed((), one), passed((), other), CUDA, PATCH, "train.py").kind is Kind.REFUTED
+
+
+def test_an_output_that_was_cut_earlier_for_longer_times_is_no_difference() -> None:
+    def printed(seconds: str, lines: int = 3) -> Outcome:
+        text = "".join(f"epoch {epoch} took {seconds} s\n" for epoch in range(lines))
+        return Outcome(Ending.PASSED, stdout=Output(text[:40], "", len(text)), reached=RAN)
+
+    longer = printed("10.125")
+    for shorter in (printed("9.9"), printed("9.9", lines=2)):
+        assert decide(shorter, longer, CUDA, PATCH, "train.py").kind is Kind.HARMLESS
+        assert decide(longer, shorter, CUDA, PATCH, "train.py").kind is Kind.HARMLESS
+
+
 def test_a_run_that_went_over_a_limit_shows_no_more_than_one_that_timed_out() -> None:
     assert decide(cut(), passed(), CUDA, PATCH, "train.py").reason == "the original printed more than 64 MiB"
     told = decide(passed(), cut(), CUDA, PATCH, "train.py")

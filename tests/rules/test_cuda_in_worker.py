@@ -52,6 +52,9 @@ SILENT = {
             batch = batch.to(device)
         """,
     ),
+    "a device item by item only": program().replace(
+        "    def item(", "    def __getitems__(self, found): return [self.x[one] for one in found]\n    def item("
+    ),
     "host tensors": program(
         rest="""
         x = torch.zeros(3)

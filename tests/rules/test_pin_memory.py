@@ -370,6 +370,31 @@ def items(**parts: str) -> str:
     return ITEMS.format(**(usual | {"pins": "True"} | parts))
 
 
+AT_ONCE = items(item="{item}").replace(
+    "    def collate(", "        def __getitems__(self, found):\n            return {batch}\n    def collate("
+)
+
+
+@pytest.mark.parametrize(
+    ("loads", "at_once", "is_found"),
+    [
+        ("Items(x, device), 8, ", False, False),
+        ("Items(x, device), ", True, True),
+        ("Items(x, device), batch_size=None, ", False, True),
+        ("Items(x, device), None, ", True, False),
+    ],
+)
+def test_a_data_set_that_gives_whole_batches_is_asked_for_these(
+    rule, loads: str, at_once: bool, is_found: bool
+) -> None:
+    read = ["[self.x[one] for one in found]", "[self.x[one].cuda() for one in found]"]
+    text = AT_ONCE.replace("Items(torch.zeros(3), device), ", loads)
+    text = text.replace("{item}", "self.x[index]" if at_once else "self.x[index].cuda()").replace(
+        "{batch}", read[at_once]
+    )
+    assert (Safety.SAFE in rule.safeties(text)) is is_found
+
+
 @pytest.mark.parametrize(
     "program",
     [

@@ -63,18 +63,21 @@ def _like(path: str, name: str) -> None:
     """Give the new file the owner, mode and attributes of the old one, as far as this user may."""
     status = Path(path).stat()
     if hasattr(os, "chown"):
-        with contextlib.suppress(PermissionError):
-            os.chown(name, status.st_uid, status.st_gid)
+        # One after the other: who may not give a file away may still leave it to a group that he is in.
+        for owner, group in ((-1, status.st_gid), (status.st_uid, -1)):
+            with contextlib.suppress(OSError):  # nor has a container each user of the machine around it
+                os.chown(name, owner, group)
     shutil.copystat(path, name)
     os.utime(name)
 
 
 def sync_folder(folder: str) -> None:
-    """Make a rename in `folder` last through a power cut, where the system can."""
+    """Make a rename in `folder` last through a power cut, where the system can: it is done, whatever comes of this."""
     if os.name == "nt":
         return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with contextlib.suppress(OSError):  # a folder that nobody may list, a file system that syncs files only
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

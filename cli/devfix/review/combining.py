@@ -72,9 +72,9 @@ def combine(wish: Wish) -> Combined | Failed:
         rewritten = result if isinstance(result, Rewritten) else None
     after = rewritten.after if rewritten is not None else job.data
     fixed, missed = _came_true(wish.fixes, rewritten)
-    notes = _taken_along(wish.others, rewritten) if rewritten is not None else ()
+    notes = _taken_along(wish, missed, rewritten) if rewritten is not None else ()
     combined = Combined(job.target, job.data, after, fixed, missed=missed, notes=notes, rewritten=rewritten)
-    return _with_comments(combined, job, wish.comments) if wish.comments else combined
+    return _with_comments(combined, wish) if wish.comments else combined
 
 
 def _came_true(
@@ -96,9 +96,10 @@ def _came_true(
     return tuple(sorted(fixed, key=lambda one: one.span)), tuple(missed)
 
 
-def _taken_along(others: Sequence[Problem], rewritten: Rewritten) -> tuple[str, ...]:
+def _taken_along(wish: Wish, missed: Sequence[Missed], rewritten: Rewritten) -> tuple[str, ...]:
     """What the fixes repair besides, where one change serves several findings."""
-    gone = Counter(map(_key, others)) - Counter(map(_key, rewritten.left))
+    again = _found_again(wish, missed, rewritten.after, rewritten.left)
+    gone = dict.fromkeys(_key(one) for one in wish.others if one not in again)
     return tuple(f"the fixes also repair {code}: {message}" for code, message in gone)
 
 
@@ -115,15 +116,17 @@ class _Commented:
     missed: tuple[Missed, ...] = ()
 
 
-def _with_comments(combined: Combined, job: Job, wanted: Sequence[Problem]) -> Combined | Failed:
+def _with_comments(combined: Combined, wish: Wish) -> Combined | Failed:
+    job, wanted = wish.job, wish.comments
     checked = _check(job, combined.after)
     if isinstance(checked, Failed):
         return checked
-    places = _places(_program(job, job.data), _program(job, combined.after), checked.problems, wanted)
+    again = _found_again(wish, combined.missed, combined.after, checked.problems)
+    places = {one: again[one] for one in wanted if one in again}
     gone = tuple(Missed(one, _REPAIRED if combined.fixed else _GONE) for one in wanted if one not in places)
     start = _Commented(combined.after, Counter(map(_key, checked.problems)))
     done = _commented(start, places, job)
-    others = start.found - done.found - Counter(map(_key, done.silenced))
+    others = start.found - done.found - Counter(_key(places[one]) for one in done.silenced)
     return replace(
         combined,
         after=done.data,
@@ -162,7 +165,7 @@ def _tried(start: _Commented, wanted: Sequence[Problem], places: dict[Problem, P
     if isinstance(checked, Failed):
         return None
     found = Counter(map(_key, checked.problems))
-    new = Counter(map(_key, silenced)) - Counter(map(_key, start.silenced))
+    new = Counter(_key(places[one]) for one in silenced) - Counter(_key(places[one]) for one in start.silenced)
     if found - start.found or any(start.found[key] - found[key] < count for key, count in new.items()):
         return None
     return _Commented(data, found, tuple(silenced), tuple(missed))
@@ -173,21 +176,31 @@ def _share_a_comment(one: Problem, other: Problem) -> bool:
     return one.code == other.code and second.line <= first.end_line
 
 
-def _places(
-    before: Source, after: Source, found: Sequence[Problem], wanted: Sequence[Problem]
-) -> dict[Problem, Problem]:
-    """What each of `wanted` has become, where it is still found."""
-    codes = list(lines.opcodes(lines.split(before.text), lines.split(after.text)))
+def _found_again(wish: Wish, missed: Sequence[Missed], data: bytes, found: Sequence[Problem]) -> dict[Problem, Problem]:
+    """What the findings that no fix was made for have become in `data`, where they are still `found`.
+
+    A message quotes code, which the fix of another finding may change: what says the same counts first, and then what
+    the same rule says of the same line.
+    """
+    before, after = (lines.split(_program(wish.job, one).text) for one in (wish.job.data, data))
+    codes = list(lines.opcodes(before, after))
     free = list(found)
-    places: dict[Problem, Problem] = {}
-    for problem in wanted:
-        line, column = _moved(codes, problem.span.line), problem.span.column
-        alike = [one for one in free if _key(one) == _key(problem)]
-        if alike:
-            nearest = min(alike, key=lambda one: (abs(one.span.line - line), abs(one.span.column - column)))
-            places[problem] = nearest
-            free.remove(nearest)
-    return places
+    again: dict[Problem, Problem] = {}
+    wanted = (*wish.comments, *wish.others, *(one.problem for one in missed))
+    for says_the_same in (True, False):
+        for problem in (one for one in wanted if one not in again):
+            line, column = _moved(codes, problem.span.line), problem.span.column
+            alike = [
+                one
+                for one in free
+                if one.code == problem.code
+                and (one.message == problem.message if says_the_same else one.span.line == line)
+            ]
+            if alike:
+                nearest = min(alike, key=lambda one: (abs(one.span.line - line), abs(one.span.column - column)))
+                again[problem] = nearest
+                free.remove(nearest)
+    return again
 
 
 def _moved(codes: Sequence[lines.Opcode], line: int) -> int:

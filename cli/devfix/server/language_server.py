@@ -117,6 +117,9 @@ class DevfixServer(LanguageServer):
         before, self._shown[uri] = self._shown.get(uri), shown
         self._tell(found, before)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, told, text.version))
+        if self._is_behind(found, others):
+            # Not at once: that would cancel the task that we are in.
+            asyncio.get_running_loop().call_soon(self._refresh, uri, _TYPING_SECONDS)
         return shown
 
     def _text(self, uri: str) -> OpenText:
@@ -132,6 +135,12 @@ class DevfixServer(LanguageServer):
         """The documents on whose findings the one at `uri` had a say."""
         path = path_of(uri)
         return [other for other, shown in self._shown.items() if other != uri and path in shown.found.rests_on]
+
+    def _is_behind(self, found: Found, others: list[OpenText]) -> bool:
+        """Whether a text that had a say changed while `found` was worked out: nobody knew yet that it rests on that."""
+        then = {one.path: one.text for one in others}
+        now = {one.path: one.text for one in self._others(found.text.uri)}
+        return any(then.get(path) != now.get(path) for path in found.rests_on)
 
     def _holds(self, shown: Shown) -> bool:
         """Whether the document is still open, with the text that was analysed."""

@@ -8,11 +8,11 @@ from devfix_codemods.catalogue.torch import LOADERS
 from devfix_codemods.demands.devices import is_elsewhere, place_where
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, resolved
-from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.arguments import argument, is_none, keyword
 from devfix_codemods.placement.calls import collate_function, method
 from devfix_codemods.placement.places import Place
 
-_READ = ("__getitem__", "__getitems__", "__iter__")
+_READ = ("__getitems__", "__getitem__", "__iter__")
 _MOST = 40
 
 
@@ -24,7 +24,7 @@ def loaders(index: Index) -> Iterator[Node]:
 def entries(index: Index, loader: Node) -> list[Function]:
     """The functions of this file by which workers get items, and put them together."""
     collate = collate_function(loader)
-    found = [one for made in _datasets(index, loader) for one in _reading(index, made)]
+    found = [one for made in _datasets(index, loader) for one in _reading(made, loader)]
     return found if collate is None else [*found, collate]
 
 
@@ -52,7 +52,7 @@ def _items(index: Index, loader: Node) -> Iterator[Node]:
     for made in _datasets(index, loader):
         if called(made, "torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset"):
             yield from made.args[1:]
-        for function in _reading(index, made)[:1]:
+        for function in _reading(made, loader)[:1]:
             yield from _parts(function)
 
 
@@ -80,10 +80,17 @@ def _datasets(index: Index, loader: Node) -> list[Node]:
     return found
 
 
-def _reading(index: Index, made: Node) -> list[Function]:
+def _reading(made: Node, loader: Node) -> list[Function]:
     """The methods of a data set of this file that workers call."""
     owner = resolved(made.args[0]).extra
-    return [one for each in _READ if isinstance(owner, Class) and (one := method(owner, each)) is not None]
+    if not isinstance(owner, Class):
+        return []
+    found = {each: one for each in _READ if (one := method(owner, each)) is not None}
+    size = argument(loader, 1, "batch_size")
+    in_batches = size is None or not is_none(size)
+    # torch asks for a whole batch at once where the data set can give one, and one by one where there are no batches.
+    found.pop("__getitem__" if "__getitems__" in found and in_batches else "__getitems__", None)
+    return list(found.values())
 
 
 _SPLITTING = ("torch.utils.data.random_split", "torch.utils.data.dataset.random_split")

@@ -91,6 +91,18 @@ def test_what_is_repaired_besides_is_said(tree: Path) -> None:
     assert plan.notes
 
 
+@pytest.mark.parametrize("decision", [None, Decision.IGNORED])
+def test_what_another_fix_only_words_otherwise_is_not_repaired(tree: Path, decision: Decision | None) -> None:
+    text = LOOP.replace("    x = x.to(device)\n", "").replace("model(x), y", "model(x.cuda()), y")
+    text = text.replace("x, y, z", "x, y").replace("    other = criterion(model(x), z)\n", "")
+    (tree / "a.py").write_text(text)
+    plan = planned(session_of(), decision, Decision.ACCEPTED)
+    assert (plan.missed, plan.notes) == ([], [])
+    silenced = "  # devfix: ignore[DVF101]" if decision is not None else ""
+    (one,) = plan.changed
+    assert one.after.decode() == text.replace("x.cuda()), y)", f"x.to(device)), y){silenced}")
+
+
 def test_a_line_that_can_hold_no_comment_is_said(tree: Path) -> None:
     text = LOOP.replace("criterion(model(x), y)", "\\\n        criterion(model(x), y) \\\n        + 0")
     (tree / "a.py").write_text(text)

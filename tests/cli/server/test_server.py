@@ -227,6 +227,18 @@ def test_the_unsaved_text_of_another_file_has_its_say(tree: Path, edit: Edit) ->
     edit(session)
 
 
+def test_another_file_that_changes_during_the_first_analysis_has_its_say(tree: Path, edit: Edit) -> None:
+    (tree / "loop.py").write_text(LOOP)
+
+    async def session(editor: Editor) -> None:
+        main = editor.open(tree / "main.py", MAIN)
+        await asyncio.sleep(0.1)  # the analysis is under way: its process takes longer to start
+        editor.open(tree / "loop.py", LOOP.replace("model(x.to(device))", "model(x)"))
+        assert await editor.diagnostics(main, lambda told: not told.diagnostics) == []
+
+    edit(session)
+
+
 @pytest.mark.parametrize("encoding", [types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf32])
 def test_columns_are_in_the_units_that_the_client_asks_for(
     tree: Path, edit: Edit, encoding: types.PositionEncodingKind

@@ -133,6 +133,11 @@ STATE = {
     "in_region(lambda: torch.func.grad(lambda x: (x @ x).float().sum())(a).dtype)": "float32",
     "in_inference()": "float16",
     "(a @ b).dtype": "float32",
+    "switched('cuda', enabled=True)": "float16",
+    "switched(device_type='cuda', enabled=True)": "float16",
+    "switched('cuda:0', True)": "float16",
+    "switched(True)": "float16",
+    "switched('cpu', True)": "float32",
     "gradients(layer, a)": ("float32", "cuda:0"),
     "in_region(lambda: weights(layer(a)) is weights(layer(a)))": True,
     "changed_between_regions(nn.Linear(4, 4).cuda())": True,
@@ -166,6 +171,12 @@ def in_thread():
     thread.start()
     thread.join()
     return found[0]
+def switched(*args, **kwargs):
+    torch.set_autocast_enabled(*args, **kwargs)
+    made = (a @ b).dtype
+    for kind in ("cuda", "cpu"):
+        torch.set_autocast_enabled(kind, False)
+    return made
 def in_inference():
     with torch.inference_mode(), torch.autocast("cuda"):
         return layer(a).dtype

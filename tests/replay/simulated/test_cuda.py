@@ -148,6 +148,7 @@ MEMORY = {
     "torch.cuda.max_memory_allocated() ": 512,
     "torch.cuda.memory_stats()['allocated_bytes.all.freed']": 4096,
     "torch.cuda.memory_stats()['requested_bytes.all.current']": 40,
+    "torch.cuda.memory_stats()['allocation.all.current']": 1,
     "torch.cuda.memory_stats()['num_ooms']": 0,
     "'Allocated memory' in torch.cuda.memory_summary()": True,
     "'Allocated memory' in torch.cuda.memory_summary(abbreviated=True)": True,
@@ -155,14 +156,23 @@ MEMORY = {
     "torch.cuda.mem_get_info()[1] - torch.cuda.mem_get_info()[0]": 512,
     "torch.cuda.set_per_process_memory_fraction(0.5)": None,
     "torch.cuda.reset_accumulated_memory_stats()": None,
+    "sums()": [512, 0, 0],
+    "kept.update(another=torch.ones(3, device='cuda'))": None,
+    "torch.cuda.memory_stats()['allocated_bytes.all.allocated'] ": 512,
+    "kept.clear() or views.clear()": None,
+    "sums() ": [0, 512, 1024],
 }
 
 MEMORY_SETTING = """
 import torch
 kept = {"large": torch.ones(1024, device="cuda"), "small": torch.ones(10, device="cuda"), "host": torch.ones(9999)}
 views = [kept["small"][:3], kept["small"].t()]
+nothing = torch.ones(0, 3, device="cuda")
 def del_(holder, key):
     del holder[key]
+def sums():
+    found = torch.cuda.memory_stats()
+    return [found[f"allocated_bytes.all.{what}"] for what in ("current", "allocated", "freed")]
 """
 
 SEEDS = {

@@ -86,7 +86,8 @@ def _hint(folder: Path) -> str:
 def _interpreter(value: Any, place: Place, folder: Path) -> str:
     name = text(value, place)
     found = shutil.which(name if os.sep not in name else _from(folder, name))
-    return str(found) if found else place.refuse(f"{name!r} is no program on this machine")
+    # The search path may hold relative folders, and runs have folders of their own.
+    return str(Path(found).absolute()) if found else place.refuse(f"{name!r} is no program on this machine")
 
 
 def _from(folder: Path, name: str) -> Path:

@@ -38,7 +38,7 @@ class Place:
     @property
     def program(self) -> str:
         """The command for this host: that of the product which is known to be there, or is in its name."""
-        if self.host == "gitlab.com" or self.host == os.environ.get("GITLAB_HOST") or "gitlab" in self.host:
+        if self.host == _host_of_glab() or "gitlab" in self.host:
             return "glab"
         return "gh"
 
@@ -57,6 +57,15 @@ class Request:
     title: str
     body: str
     labels: Sequence[str] = ()
+
+
+def _host_of_glab() -> str | None:
+    """The host that the user's environment names to `glab`, which takes a URL as well."""
+    named = os.environ.get("GITLAB_HOST") or os.environ.get("GL_HOST") or ""
+    try:
+        return urlsplit(named if "://" in named else f"//{named}").hostname
+    except ValueError:
+        return None
 
 
 def place_of(source: str) -> Place | None:

@@ -50,12 +50,10 @@ def install(simulation: Simulation, _mode: ClaimMode) -> None:
     """Have `torch.autocast("cuda")` cast what claims a device."""
     kernels = _Kernels(simulation)
 
-    def set_enabled(original: Callable[..., Any], *args: Any) -> Any:
-        result = original(*args)
-        # With one argument, as before torch 2.4, it is CUDA's.
-        device_type, enabled = args if len(args) == 2 else (simulation.kind, *args)
-        if device_type == simulation.kind:
-            kernels.enable(enabled)
+    def set_enabled(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        # torch knows whose that was: the device may be `cuda:0`, a keyword or, as before torch 2.4, not named at all.
+        kernels.enable(torch.is_autocast_enabled(simulation.kind))
         return result
 
     def clear_cache(original: Callable[..., Any]) -> Any:

@@ -30,8 +30,8 @@ def install(_simulation: Simulation, _mode: ClaimMode) -> None:
     """Have the host's autocast pass by what claims a device, from its first use on."""
     libraries: list[Any] = []
 
-    def set_enabled(original: Callable[..., Any], *args: Any) -> Any:
-        result = original(*args)
+    def set_enabled(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
         enabled = torch.is_autocast_enabled("cpu")
         if enabled and not libraries:
             libraries.append(_registered())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -29,24 +29,21 @@ _POOLS = ("all", "large_pool", "small_pool")
 
 @dataclass
 class _Seen:
-    """One quantity of a device: its last count, the highest, and the sum of all rises."""
+    """One quantity of a device: its last count, the highest, and the sums of all rises and of all falls."""
 
     current: int = 0
     peak: int = 0
     allocated: int = 0
+    freed: int = 0
 
     def update(self, count: int) -> None:
         self.allocated += max(0, count - self.current)
+        self.freed += max(0, self.current - count)
         self.current = count
         self.peak = max(self.peak, count)
 
     def as_statistics(self) -> dict[str, int]:
-        return {
-            "current": self.current,
-            "peak": self.peak,
-            "allocated": self.allocated,
-            "freed": self.allocated - self.current,
-        }
+        return asdict(self)
 
 
 class _Account:
@@ -56,7 +53,8 @@ class _Account:
         self.bytes, self.requested, self.blocks = _Seen(), _Seen(), _Seen()
 
     def count(self, index: int) -> None:
-        sizes = [storage.nbytes() for storage in _storages_on(index)]
+        # For nothing CUDA's allocator is not asked.
+        sizes = [size for storage in _storages_on(index) if (size := storage.nbytes())]
         self.bytes.update(sum(-(-size // BLOCK) * BLOCK for size in sizes))
         self.requested.update(sum(sizes))
         self.blocks.update(len(sizes))
@@ -117,7 +115,7 @@ def reset_peak(index: int) -> None:
 def reset_accumulated(index: int) -> None:
     """Let the sums of device `index` begin at zero."""
     for seen in _counted(index).all():
-        seen.allocated = seen.current
+        seen.allocated = seen.freed = 0
 
 
 def bindings(simulation: Simulation) -> dict[str, Callable[..., Any]]:
