@@ -37,14 +37,18 @@ def rebuilt(source: Source, mapping: Node, call: Node, suffix: Suffix, *, sure: 
     """`batch = {k: v.to(device) for k, v in batch.items()}` in front of the call that unpacks it."""
     name = name_at(mapping, call)
     if name is not None and call.statement is not None:
-        code = f"{name} = {{k: v{suffix.text} for k, v in {name}.items()}}"
+        code = f"{name} = {_moved(name, suffix)}"
         code = code if suffix.test is None else f"if {suffix.test}:\n    {code}"
         edit: Edit = InsertStatement(source.span(call.statement), "before", code)
         yield Cut((edit, *suffix.edits), f"Move the items of `{name}`", sure=sure, harmless=suffix.follows)
     elif suffix.test is None and isinstance(mapping.syntax, ast.expr) and mapping.statement is call.statement:
-        code = f"{{k: v{suffix.text} for k, v in __node__.items()}}"
-        edit = ReplaceExpression(source.span(mapping.syntax), code)
+        edit = ReplaceExpression(source.span(mapping.syntax), _moved("__node__", suffix))
         yield Cut((edit, *suffix.edits), "Move its items", sure=sure, harmless=suffix.follows)
+
+
+def _moved(mapping: str, suffix: Suffix) -> str:
+    key, value = suffix.beside("k"), suffix.beside("v")
+    return f"{{{key}: {value}{suffix.text} for {key}, {value} in {mapping}.items()}}"
 
 
 def _itself(source: Source, mapping: Node, call: Node, suffix: Suffix) -> Iterator[Cut]:
