@@ -49,14 +49,24 @@ class Batches:
     # What makes batches
 
     def _given(self, iterable: Node) -> Iterator[Node]:
-        """The batches themselves: what a generator, `__iter__`, or the `collate_fn` of a loader gives."""
+        """The batches themselves: what a list holds, or what a generator or the `collate_fn` of a loader gives."""
         meant = [iterable]
         for one in meant:  # grows
-            meant += (each for each in self._kinds.given.get(one, ()) if each not in meant)
             yield from self._listed(one)
+            if len(meant) < MOST_VALUES:
+                meant += [each for each in dict.fromkeys(self._same(one)) if each not in meant]
         for loader in self._loaders(iterable):
             for collate in self._births.loaders.collations.of(loader):
                 yield from (value for value, _ in collate.returns)
+
+    def _same(self, iterable: Node) -> Iterator[Node]:
+        """What an iterable may be: what callers give, what a function returns, what an attribute keeps."""
+        yield from self._kinds.given.get(iterable, ())
+        called = self._births.calls.get(iterable)
+        if called is not None and not called.yields:
+            yield from (value for value, _ in called.returns)
+        elif iterable.op is Op.ATTR and (owner := self._kinds.class_of(iterable.args[0])) is not None:
+            yield from self._stored(owner, str(iterable.extra))
 
     def _listed(self, iterable: Node) -> Iterator[Node]:
         called = self._births.calls.get(iterable)
@@ -66,7 +76,30 @@ class Batches:
         elif called is not None and called.yields:
             yield from (value for value, _ in called.returns)
         elif owner is not None:
-            yield from self._results(owner, "__iter__")
+            yield from self._iterated(owner)
+        yield from self._filled.get(self._kept(iterable), ())
+
+    def _iterated(self, owner: Class) -> Iterator[Node]:
+        for value in self._results(owner, "__iter__"):
+            if value is value.function.self_node:
+                yield from self._results(owner, "__next__")
+            else:
+                yield value
+
+    @cached_property
+    def _filled(self) -> dict[Node, list[Node]]:
+        """What is put into lists: `batches.append((x, y))`."""
+        found: dict[Node, list[Node]] = defaultdict(list)
+        for function in self._module.functions:
+            for store in function.stores:
+                if not store.is_attribute and store.key is None:
+                    found[self._kept(store.base)].append(store.value)
+        return found
+
+    def _kept(self, node: Node) -> Node:
+        """What stands for an attribute in all methods; of anything else, itself."""
+        owner = self._kinds.class_of(node.args[0]) if node.op is Op.ATTR else None
+        return node if owner is None else owner.field_of(str(node.extra))
 
     def _datasets(self, iterable: Node) -> Iterator[Node]:
         """The datasets of the loaders that may be meant, unless something else makes batches of their items."""
