@@ -88,3 +88,9 @@ def test_the_device_of_a_tensor_that_is_called_like_an_entry(repairs: Repairs, q
     """
     (added,) = repairs.added(attends.format(q=q))
     assert added == f"batch = {{{key}: {value}.to({q}.device) for {key}, {value} in batch.items()}}"
+
+
+def test_an_object_whose_move_gives_nothing_is_moved_in_place(repairs: Repairs) -> None:
+    given = program(f"Batch({TENSORS})").replace("return Batch({k: v.to(device)", "self.update({k: v.to(device)")
+    (added,) = repairs.added(given, Safety.UNSAFE)
+    assert added == "batch.to(next(model.parameters()).device)"
