@@ -94,3 +94,28 @@ def test_an_object_whose_move_gives_nothing_is_moved_in_place(repairs: Repairs) 
     given = program(f"Batch({TENSORS})").replace("return Batch({k: v.to(device)", "self.update({k: v.to(device)")
     (added,) = repairs.added(given, Safety.UNSAFE)
     assert added == "batch.to(next(model.parameters()).device)"
+
+
+@pytest.mark.parametrize(
+    ("put", "moved"), [("batch['n'] = 3", False), ("batch['z'] = torch.ones(2, 4)", True), ("batch['x'].mean()", True)]
+)
+@pytest.mark.parametrize("where", ["given", "made"])
+def test_entries_that_are_put_in_later(repairs: Repairs, put: str, moved: bool, where: str) -> None:
+    program = f"""
+    class Score(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Linear(4, 4)
+        def forward(self, x, y, **more):
+            return F.mse_loss(self.net(x), y)
+    def make():
+        batch = {{"x": torch.randn(2, 4), "y": torch.randn(2, 4)}}
+        {put if where == "made" else "pass"}
+        return batch
+    def main(device):
+        score = Score().to("cuda")
+        batch = make()
+        {put if where == "given" else "pass"}
+        return score(**batch)
+    """
+    assert any(".items()" in one for one in repairs.added(program)) is moved

@@ -81,6 +81,9 @@ def _move_of(analysis: Analysis, mapping: Node) -> Function | None:
 
 
 def _holds_tensors(analysis: Analysis, conflict: Conflict) -> bool:
-    """Whether a path leads through a display all of whose entries are tensors, which have `.to`."""
-    displays = [step.node for step in conflict.path if step.node.op is Op.MAPPING]
-    return bool(displays) and all(analysis.kinds.of(one) is Kind.TENSOR for each in displays for one in each.args)
+    """Whether a path leads through a display all of whose entries, also later ones, are tensors, which have `.to`."""
+    nodes = {step.node for step in conflict.path}
+    displays = [one for one in nodes if one.op is Op.MAPPING]
+    stores = (one for function in analysis.module.functions for one in function.stores if not one.is_attribute)
+    entries = [*(one for each in displays for one in each.args), *(one.value for one in stores if one.base in nodes)]
+    return bool(displays) and all(analysis.kinds.of(one) is Kind.TENSOR for one in entries)
