@@ -221,6 +221,8 @@ def test_a_tensor_in_a_batch_is_on_the_host(placed, made: str) -> None:
 
 
 KEPT = """
+    import itertools
+    import random
     class Prefetched:
         def __init__(self, loader):
             self.loader = loader
@@ -239,6 +241,16 @@ KEPT = """
         def fit(self, net):
             for x, y in self.batches:
                 net(x).sum().backward()
+    class Again(Cache):
+        def __iter__(self):
+            yield from self.batches
+    class Mapped:
+        def __init__(self, loader):
+            self.loader = loader
+        def __iter__(self):
+            return map(put, self.loader)
+    def put(batch):
+        return [each{moved} for each in batch]
     def moved(loader):
         return [(x{moved}, y{moved}) for x, y in loader]
     def filled(loader):
@@ -255,7 +267,11 @@ KEPT = """
         for x, y in {batches}:
             net(x).sum().backward()
 """
-BATCHES = ["batches", "filled(loader)", "moved(loader)", "Prefetched(loader)", "Cache().batches"]
+BATCHES = [
+    *("batches", "filled(loader)", "moved(loader)", "Prefetched(loader)", "Cache().batches"),
+    *("Again()", "Mapped(loader)", "map(put, loader)", "batches + moved(loader)"),
+    *("list(filled(loader))", "itertools.islice(filled(loader), 3)", "random.sample(batches, 3)"),
+]
 
 
 @pytest.mark.parametrize("batches", BATCHES)
