@@ -455,6 +455,24 @@ def test_a_buffer_is_registered_from_the_start_as_it_is_later(rule, given: str, 
     assert f'self.register_buffer("t", None{saved})' in fixed
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [("t", True), ("t=None", True), ("t: torch.Tensor", True), ("t=(0.5, 0.5)", False), ("t: list[float]", False)],
+)
+def test_what_a_caller_gives_as_no_tensor_is_no_buffer_from_the_start(rule, given: str, found: bool) -> None:
+    program = f"""
+    import torch
+    from torch import nn
+    class Norm(nn.Module):
+        def __init__(self, {given}):
+            super().__init__()
+            self.t = t
+        def fit(self):
+            self.register_buffer("t", torch.tensor(self.t))
+    """
+    assert bool(rule.findings(program)) is found
+
+
 @pytest.mark.parametrize("given", ["'t', x.mean(0), **options", "'t', x.mean(0), persistent=given"])
 def test_a_later_buffer_of_which_only_its_method_knows_whether_it_is_saved(rule, given: str) -> None:
     fit = f"    def fit(self, x, given, **options):\n        self.register_buffer({given})\n"

@@ -58,7 +58,8 @@ from devfix_codemods.edits.operations import ReplaceExpression, ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.nodes import Store
-from devfix_codemods.placement.arguments import argument
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import argument, is_none
 from devfix_codemods.placement.caches import Cache, caches
 from devfix_codemods.placement.graph import MADE
 from devfix_codemods.placement.search import Conflict
@@ -96,8 +97,8 @@ def _late_buffers(program: Program) -> Iterator[Finding]:
         if made is None or not later or not is_surely_module(analysis, owner) or _drops_attributes(owner):
             continue
         for store in made.stores:
-            tensor = store.value.op is Op.PARAM or analysis.kinds.of(store.value) is Kind.TENSOR
-            nothing = store.value.op is Op.CONST and store.value.extra is None
+            tensor = analysis.kinds.of(store.value) is Kind.TENSOR or _may_be_tensor(analysis, store.value)
+            nothing = is_none(store.value)
             of_itself = store.is_attribute and store.base is made.self_node and not store.guard
             if of_itself and store.key in later and (tensor or nothing) and is_set_up(made, store):
                 yield from _registered_late(program, store, later[str(store.key)])
@@ -113,6 +114,15 @@ def _saved(program: Program, store: Store, registration: Node) -> str | None:
         return None
     same = means_same(program.placement, syntax, registration, point)
     return f", persistent={ast.unparse(syntax)}" if same else None
+
+
+def _may_be_tensor(analysis: Analysis, value: Node) -> bool:
+    """Whether a value is what a caller gives, and neither its default nor its annotation says that it is no tensor."""
+    default = value.function.defaults.get(str(value.extra)) if value.op is Op.PARAM else None
+    if default is not None and not is_none(default) and analysis.kinds.of(default) is not Kind.TENSOR:
+        return False
+    annotation = getattr(value.syntax, "annotation", None)
+    return value.op is Op.PARAM and (annotation is None or "Tensor" in ast.unparse(annotation))
 
 
 def _registrations(owner: Class) -> dict[str, Node]:
