@@ -218,3 +218,67 @@ def test_a_list_in_a_batch_is_no_tensor(placed, made: str) -> None:
 @pytest.mark.parametrize("made", TENSORS.values(), ids=TENSORS)
 def test_a_tensor_in_a_batch_is_on_the_host(placed, made: str) -> None:
     assert "y" in placed(PARTS.format(made=made)).births
+
+
+KEPT = """
+    import itertools
+    import random
+    class Prefetched:
+        def __init__(self, loader):
+            self.loader = loader
+        def __iter__(self):
+            self.rest = iter(self.loader)
+            return self
+        def __next__(self):
+            x, y = next(self.rest)
+            return x{moved}, y{moved}
+    class Cache:
+        def __init__(self):
+            self.batches = []
+        def fill(self, loader):
+            for x, y in loader:
+                self.batches.append((x{moved}, y{moved}))
+        def fit(self, net):
+            for x, y in self.batches:
+                net(x).sum().backward()
+    class Again(Cache):
+        def __iter__(self):
+            yield from self.batches
+    class Mapped:
+        def __init__(self, loader):
+            self.loader = loader
+        def __iter__(self):
+            return map(put, self.loader)
+    def put(batch):
+        return [each{moved} for each in batch]
+    def moved(loader):
+        return [(x{moved}, y{moved}) for x, y in loader]
+    def filled(loader):
+        batches = []
+        for x, y in loader:
+            batches.append((x{moved}, y{moved}))
+        return batches
+    def main(loader, device):
+        net = nn.Linear(3, 3).to(device)
+        Cache().fit(net)
+        batches = []
+        for x, y in loader:
+            batches.append((x{moved}, y{moved}))
+        for x, y in {batches}:
+            net(x).sum().backward()
+"""
+BATCHES = [
+    *("batches", "filled(loader)", "moved(loader)", "Prefetched(loader)", "Cache().batches"),
+    *("Again()", "Mapped(loader)", "map(put, loader)", "batches + moved(loader)"),
+    *("list(filled(loader))", "itertools.islice(filled(loader), 3)", "random.sample(batches, 3)"),
+]
+
+
+@pytest.mark.parametrize("batches", BATCHES)
+def test_batches_that_are_kept_on_the_device(placed, batches: str) -> None:
+    assert placed(KEPT.format(batches=batches, moved=".cuda()")).births == []
+
+
+@pytest.mark.parametrize("batches", BATCHES)
+def test_batches_that_are_kept_on_the_host(placed, batches: str) -> None:
+    assert "x" in placed(KEPT.format(batches=batches, moved="")).births

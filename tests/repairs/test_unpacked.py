@@ -67,3 +67,55 @@ def test_what_is_moved_or_stays(repairs: Repairs, correct: str) -> None:
 def test_entries_that_may_have_no_place_are_not_moved(repairs: Repairs) -> None:
     added = repairs.added(program("dict(x=torch.ones(len(texts), 4), texts=texts)"), Safety.UNSAFE)
     assert not any(".items()" in one for one in added)
+
+
+@pytest.mark.parametrize(("q", "key", "value"), [("k", "k_", "v"), ("v", "k", "v_")])
+def test_the_device_of_a_tensor_that_is_called_like_an_entry(repairs: Repairs, q: str, key: str, value: str) -> None:
+    attends = """
+    class Score(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Linear(4, 4)
+        def forward(self, x, y):
+            return F.mse_loss(self.net(x), y)
+    def make():
+        return {{"x": torch.randn(2, 4), "y": torch.randn(2, 4)}}
+    score = Score().to("cuda")
+    def attend({q}):
+        batch = make()
+        return score(**batch) + {q}.sum()
+    attend(torch.zeros(1, device="cuda"))
+    """
+    (added,) = repairs.added(attends.format(q=q))
+    assert added == f"batch = {{{key}: {value}.to({q}.device) for {key}, {value} in batch.items()}}"
+
+
+def test_an_object_whose_move_gives_nothing_is_moved_in_place(repairs: Repairs) -> None:
+    given = program(f"Batch({TENSORS})").replace("return Batch({k: v.to(device)", "self.update({k: v.to(device)")
+    (added,) = repairs.added(given, Safety.UNSAFE)
+    assert added == "batch.to(next(model.parameters()).device)"
+
+
+@pytest.mark.parametrize(
+    ("put", "moved"), [("batch['n'] = 3", False), ("batch['z'] = torch.ones(2, 4)", True), ("batch['x'].mean()", True)]
+)
+@pytest.mark.parametrize("where", ["given", "made"])
+def test_entries_that_are_put_in_later(repairs: Repairs, put: str, moved: bool, where: str) -> None:
+    program = f"""
+    class Score(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Linear(4, 4)
+        def forward(self, x, y, **more):
+            return F.mse_loss(self.net(x), y)
+    def make():
+        batch = {{"x": torch.randn(2, 4), "y": torch.randn(2, 4)}}
+        {put if where == "made" else "pass"}
+        return batch
+    def main(device):
+        score = Score().to("cuda")
+        batch = make()
+        {put if where == "given" else "pass"}
+        return score(**batch)
+    """
+    assert any(".items()" in one for one in repairs.added(program)) is moved

@@ -441,6 +441,46 @@ def test_a_name_that_a_later_buffer_takes(rule) -> None:
     assert 'self.register_buffer("t", None, persistent=False)' in fixed
 
 
+LATE = {
+    "by its word": ("'t', tensor=x.mean(0)", ""),
+    "all by their words": ("tensor=x.mean(0), name='t'", ""),
+    "not saved, by position": ("'t', x.mean(0), False", ", persistent=False"),
+}
+
+
+@pytest.mark.parametrize(("given", "saved"), LATE.values(), ids=LATE)
+def test_a_buffer_is_registered_from_the_start_as_it_is_later(rule, given: str, saved: str) -> None:
+    fit = f"    def fit(self, x):\n        self.register_buffer({given})\n"
+    fixed = rule.unchanged_unless_unsafe(module("self.t = None", "return x - self.t", fit))
+    assert f'self.register_buffer("t", None{saved})' in fixed
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [("t", True), ("t=None", True), ("t: torch.Tensor", True), ("t=(0.5, 0.5)", False), ("t: list[float]", False)],
+)
+def test_what_a_caller_gives_as_no_tensor_is_no_buffer_from_the_start(rule, given: str, found: bool) -> None:
+    program = f"""
+    import torch
+    from torch import nn
+    class Norm(nn.Module):
+        def __init__(self, {given}):
+            super().__init__()
+            self.t = t
+        def fit(self):
+            self.register_buffer("t", torch.tensor(self.t))
+    """
+    assert bool(rule.findings(program)) is found
+
+
+@pytest.mark.parametrize("given", ["'t', x.mean(0), **options", "'t', x.mean(0), persistent=given"])
+def test_a_later_buffer_of_which_only_its_method_knows_whether_it_is_saved(rule, given: str) -> None:
+    fit = f"    def fit(self, x, given, **options):\n        self.register_buffer({given})\n"
+    (finding,) = rule.findings(module("self.t = None", "return x - self.t", fit))
+    assert finding.fix is None
+    assert finding.advice == "Register `t` as a buffer from the start."
+
+
 GROWN = """
     import torch
     class Picker:

@@ -108,6 +108,15 @@ def discover(names: Sequence[str], overrides: Overrides) -> Discovery:
     return walk.found
 
 
+def leaves_out(path: str, overrides: Overrides) -> bool:
+    """Whether the settings leave out a file, which need not be there yet; links in `path` are resolved.
+
+    Raises:
+        UsageError: a settings file holds a mistake.
+    """
+    return _Walk(SettingsTree(overrides), overrides).excludes(path, is_folder=False)
+
+
 class _Walk:
     def __init__(self, tree: SettingsTree, overrides: Overrides) -> None:
         self.found = Discovery()
@@ -127,7 +136,7 @@ class _Walk:
             reason = _dangling(name) or (error.strerror or "cannot be read")
             self.found.errors.append(Failed(target, reason[0].lower() + reason[1:]))
             return
-        if self._overrides.force_exclude and self._is_excluded(path, stat.S_ISDIR(status.st_mode)):
+        if self._overrides.force_exclude and self.excludes(path, stat.S_ISDIR(status.st_mode)):
             self.found.skipped.append(Skipped(target, "excluded by the settings"))
         elif stat.S_ISDIR(status.st_mode):
             self._tree_below(path, target.label)
@@ -231,7 +240,7 @@ class _Walk:
             self._excludes[id(settings)] = _Excludes(names, tuple(one for one in files if one[0].lines))
         return self._excludes[id(settings)]
 
-    def _is_excluded(self, path: str, is_folder: bool) -> bool:
+    def excludes(self, path: str, is_folder: bool) -> bool:
         settings = self._tree.of(path if is_folder else os.path.dirname(path))
         excludes = self._excludes_of(settings)
         root = repository_of(os.path.dirname(path)) or str(Path.cwd())

@@ -234,6 +234,15 @@ def _trouble(own: int, confined: Confined, stderr: Output, command: Command) -> 
     return f"the sandbox could not be made: {last}" if own == 1 else None
 
 
+def signal_name(number: int) -> str:
+    """`SIGSEGV`; `SIGRTMIN+6` of those of real time, which Python has no names for."""
+    first = getattr(signal, "SIGRTMIN", number + 1)
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number) if number < first else f"SIGRTMIN+{number - first}"
+
+
 def kill_marked(mark: str) -> None:
     """End the processes with this mark. Those that fork faster than they are found are looked for again, for a while.
 

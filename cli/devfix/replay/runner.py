@@ -2,7 +2,6 @@
 
 import json
 import math
-import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,7 +31,7 @@ from devfix.replay.notebooks import Lines
 from devfix.replay.notebooks import Program as Notebook
 from devfix.replay.outcomes import Deprecation, Ending, FoundDriver, Outcome, ScriptError, SuiteRun, not_started
 from devfix.replay.postmortem import decode
-from devfix.replay.processes import Command, Ended, Start, Tick, nobody_watches, run
+from devfix.replay.processes import Command, Ended, Start, Tick, nobody_watches, run, signal_name
 from devfix.replay.suites.reading import suite_run
 from devfix.replay.warm import fork_for
 
@@ -216,7 +215,7 @@ def _outcome(ended: Ended, events: Events, cells: Lines | None) -> Outcome:
         ending,
         seconds=ended.seconds,
         status=ended.code if ended.code >= 0 else None,
-        signal=_signal_name(-ended.code) if ending is Ending.KILLED else None,
+        signal=signal_name(-ended.code) if ending is Ending.KILLED else None,
         reason=ended.limit if ending is Ending.OVERRAN else None,
         peak_memory=last.memory or ended.peak_memory,
         error=next((_error(event, cells) for event in events.of(Failure)), None),
@@ -293,10 +292,3 @@ def _place(file: str, line: int, cells: Lines | None) -> tuple[str, int, tuple[i
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)

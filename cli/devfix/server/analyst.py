@@ -15,7 +15,7 @@ from devfix.analysis.pool import Lost, Pool
 from devfix.analysis.runner import SECONDS_PER_FILE, jobs_of
 from devfix.errors import UsageError
 from devfix.operations import baselines
-from devfix.project.discovery import File, choice_of, discover
+from devfix.project.discovery import File, choice_of, discover, leaves_out
 from devfix.project.settings import Overrides, SettingsTree
 from devfix.reporting.tally import remaining
 from devfix.results import Checked, Failed, Problem, Result, Target
@@ -122,6 +122,8 @@ def _file(text: OpenText, data: bytes) -> File | None:
     """
     target = Target(text.path or "", text.label, content=data)
     if text.path is None or not Path(text.path).exists():
+        if text.path is not None and leaves_out(text.path, _SETTINGS):
+            return None
         return File(target, choice_of(text.label, _SETTINGS), 0, len(data))
     files = discover([text.path], _SETTINGS).files
     return replace(files[0], target=target) if files else None

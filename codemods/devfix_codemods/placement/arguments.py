@@ -20,7 +20,7 @@ def keyword(call: Node, word: str) -> Node | None:
 def argument(call: Node, position: int, word: str) -> Node | None:
     """What a call gives a parameter, by position or by keyword; None where that is left open, or a star hides it."""
     words = call.extras
-    if "*" not in words and "**" not in words and words[position : position + 1] == (None,):
+    if "*" not in words[:position] and words[position : position + 1] == (None,):
         return call.args[1 + position]
     return keyword(call, word)
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Module, Node, Op
+from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import Where
@@ -49,24 +51,66 @@ class Batches:
     # What makes batches
 
     def _given(self, iterable: Node) -> Iterator[Node]:
-        """The batches themselves: what a generator, `__iter__`, or the `collate_fn` of a loader gives."""
+        """The batches themselves: what a list holds, or what a generator or the `collate_fn` of a loader gives."""
         meant = [iterable]
         for one in meant:  # grows
-            meant += (each for each in self._kinds.given.get(one, ()) if each not in meant)
             yield from self._listed(one)
+            if len(meant) < MOST_VALUES:
+                meant += [each for each in dict.fromkeys(self._same(one)) if each not in meant]
         for loader in self._loaders(iterable):
             for collate in self._births.loaders.collations.of(loader):
                 yield from (value for value, _ in collate.returns)
+
+    def _same(self, iterable: Node) -> Iterator[Node]:
+        """What an iterable may be: what callers give, a function returns, an attribute keeps, or it goes through."""
+        yield from self._kinds.given.get(iterable, ())
+        yield from _copied(iterable)
+        called, owner = self._births.calls.get(iterable), self._kinds.class_of(iterable)
+        if called is not None and not called.yields:
+            yield from (value for value, _ in called.returns)
+        if owner is not None:
+            yield from self._results(owner, "__iter__")
+        if iterable.op is Op.ATTR and (of := self._kinds.class_of(iterable.args[0])) is not None:
+            yield from self._stored(of, str(iterable.extra))
+        if iterable.op is Op.PHI or (iterable.op is Op.OPERATION and iterable.extra == "Add"):
+            yield from iterable.args
 
     def _listed(self, iterable: Node) -> Iterator[Node]:
         called = self._births.calls.get(iterable)
         owner = self._kinds.class_of(iterable)
         if iterable.op is Op.COMPREHENSION:
             yield iterable.args[0]
+        elif iterable.op is Op.SEQUENCE:
+            yield from iterable.args
+        elif calls_builtin(iterable, "map") and isinstance(mapped := iterable.args[1].extra, Function):
+            yield from (value for value, _ in mapped.returns)
         elif called is not None and called.yields:
             yield from (value for value, _ in called.returns)
         elif owner is not None:
-            yield from self._results(owner, "__iter__")
+            yield from self._iterated(owner)
+        yield from self._filled.get(self._kept(iterable), ())
+
+    def _iterated(self, owner: Class) -> Iterator[Node]:
+        for value in self._results(owner, "__iter__"):
+            if value is value.function.self_node:
+                yield from self._results(owner, "__next__")
+            else:
+                yield value
+
+    @cached_property
+    def _filled(self) -> dict[Node, list[Node]]:
+        """What is put into lists: `batches.append((x, y))`."""
+        found: dict[Node, list[Node]] = defaultdict(list)
+        for function in self._module.functions:
+            for store in function.stores:
+                if not store.is_attribute and store.key is None:
+                    found[self._kept(store.base)].append(store.value)
+        return found
+
+    def _kept(self, node: Node) -> Node:
+        """What stands for an attribute in all methods; of anything else, itself."""
+        owner = self._kinds.class_of(node.args[0]) if node.op is Op.ATTR else None
+        return node if owner is None else owner.field_of(str(node.extra))
 
     def _datasets(self, iterable: Node) -> Iterator[Node]:
         """The datasets of the loaders that may be meant, unless something else makes batches of their items."""
@@ -121,6 +165,8 @@ class Batches:
             return
         elif node.op is Op.CALL:
             yield from ((one, key) for one in self._of_call(node))
+        elif node.op is Op.ITER:
+            yield from ((one, key) for one in (*self._given(node.args[0]), *node.args))
         elif node.op is Op.ATTR and (of := self._kinds.class_of(node.args[0])) is not None:
             yield from ((one, key) for one in self._stored(of, str(node.extra)))
         elif node.op is Op.PARAM:
@@ -148,6 +194,8 @@ class Batches:
         called = self._births.calls.get(call)
         if called is not None:
             yield from (value for value, _ in called.returns)
+        elif copied := _copied(call):
+            yield from copied
         elif any(effect(canonical(one)) in _MAKING for one in names(callee)) or (
             callee.op is Op.ATTR and method_effect(str(callee.extra)) is Effect.READ
         ):
@@ -158,13 +206,29 @@ class Batches:
             yield from call.args[1:]
 
     def _stored(self, owner: Class, attribute: str) -> Iterator[Node]:
+        lineage = owner.lineage()
+        return (one.value for one in self._stores[attribute] if self._kinds.class_of(one.base) in lineage)
+
+    @cached_property
+    def _stores(self) -> dict[object, list[Store]]:
+        """What is stored in attributes, by their names."""
+        found: dict[object, list[Store]] = defaultdict(list)
         for function in self._module.functions:
             for store in function.stores:
-                if store.is_attribute and store.key == attribute and self._kinds.class_of(store.base) is owner:
-                    yield store.value
+                if store.is_attribute:
+                    found[store.key].append(store)
+        return found
+
+
+def _copied(call: Node) -> tuple[Node, ...]:
+    """What a call gives the elements of: `list(batches)`."""
+    copies = call.op is Op.CALL and not _COPYING.isdisjoint(names(call.args[0]))
+    return call.args[1:2] if copies else ()
 
 
 _MAKING = frozenset({Effect.FACTORY, Effect.HOST, Effect.READ, Effect.ARRAY, Effect.MODULE})
 """What is no copy of what it gets."""
+_COPYING = frozenset(f"builtins.{one}" for one in ("iter", "list", "reversed", "sorted", "tuple"))
+_COPYING |= {"itertools.cycle", "itertools.islice", "random.sample"}
 _TENSOR_DATASETS = frozenset({"torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset"})
 _WITHOUT_PLACE = frozenset({Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.MODULE, Kind.TOKENIZER})

@@ -98,7 +98,8 @@ def behind_list(source: Source, conflict: Conflict, suffix: Suffix) -> Iterator[
     node = conflict.birth.node
     match node.statement:
         case ast.Assign([ast.Name(id=name)], ast.ListComp(elt=elt)) if node.syntax in chain(elt):
-            moved = f"{name} = [one{suffix.text} for one in {name}]"
+            one = suffix.beside("one")
+            moved = f"{name} = [{one}{suffix.text} for {one} in {name}]"
             edit = InsertStatement(source.span(node.statement), "after", f"if {suffix.test}:\n    {moved}")
             yield Cut((edit,), f"Move what `{name}` holds, under the same condition as what it meets")
 

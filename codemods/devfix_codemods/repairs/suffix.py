@@ -1,9 +1,11 @@
 """How a move is written."""
 
 from dataclasses import dataclass
+from itertools import count
 
 from devfix_codemods.edits.operations import Edit
 from devfix_codemods.edits.quotes import unquoted
+from devfix_codemods.repairs.points import names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,11 @@ class Suffix:
         """What `device=` says where the condition holds, and where it does not."""
         told = self.text[self.text.index("(") + 1 : -1].removeprefix("device=") or '"cuda"'
         return f"{told} if {self.test} else None"
+
+    def beside(self, name: str) -> str:
+        """A name for what a comprehension moves: `name`, or one like it that the move does not read itself."""
+        read = names_in(f"_{self.text}")
+        return next(one for number in count() for one in [name + number * "_"] if one not in read)
 
     def title(self, name: str, sibling: str | None = None) -> str:
         """What a move does, in words: "Move `y` to `device`, as `x` is"."""

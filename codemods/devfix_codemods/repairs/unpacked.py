@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, name_at
@@ -25,11 +26,11 @@ def unpacked(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
         return
     if call.function is conflict.birth.node.function:
         return  # each entry is at hand
-    moves_itself = _has_move(analysis, mapping)
-    if not moves_itself and not _holds_tensors(analysis, conflict):
+    move = _move_of(analysis, mapping)
+    if move is None and not _holds_tensors(analysis, conflict):
         return
     for suffix in suffixes(analysis, conflict, point):
-        cuts = _itself(source, mapping, call, suffix) if moves_itself else rebuilt(source, mapping, call, suffix)
+        cuts = _itself(source, mapping, call, suffix, move) if move else rebuilt(source, mapping, call, suffix)
         yield from cuts
 
 
@@ -37,24 +38,33 @@ def rebuilt(source: Source, mapping: Node, call: Node, suffix: Suffix, *, sure: 
     """`batch = {k: v.to(device) for k, v in batch.items()}` in front of the call that unpacks it."""
     name = name_at(mapping, call)
     if name is not None and call.statement is not None:
-        code = f"{name} = {{k: v{suffix.text} for k, v in {name}.items()}}"
-        code = code if suffix.test is None else f"if {suffix.test}:\n    {code}"
-        edit: Edit = InsertStatement(source.span(call.statement), "before", code)
+        code = f"{name} = {_moved(name, suffix)}"
+        edit: Edit = InsertStatement(source.span(call.statement), "before", _where_told(suffix, code))
         yield Cut((edit, *suffix.edits), f"Move the items of `{name}`", sure=sure, harmless=suffix.follows)
     elif suffix.test is None and isinstance(mapping.syntax, ast.expr) and mapping.statement is call.statement:
-        code = f"{{k: v{suffix.text} for k, v in __node__.items()}}"
-        edit = ReplaceExpression(source.span(mapping.syntax), code)
+        edit = ReplaceExpression(source.span(mapping.syntax), _moved("__node__", suffix))
         yield Cut((edit, *suffix.edits), "Move its items", sure=sure, harmless=suffix.follows)
 
 
-def _itself(source: Source, mapping: Node, call: Node, suffix: Suffix) -> Iterator[Cut]:
-    """`batch = batch.to(device)`, of an object that has such a method."""
+def _moved(mapping: str, suffix: Suffix) -> str:
+    key, value = suffix.beside("k"), suffix.beside("v")
+    return f"{{{key}: {value}{suffix.text} for {key}, {value} in {mapping}.items()}}"
+
+
+def _where_told(suffix: Suffix, code: str) -> str:
+    return code if suffix.test is None else f"if {suffix.test}:\n    {code}"
+
+
+def _itself(source: Source, mapping: Node, call: Node, suffix: Suffix, move: Function) -> Iterator[Cut]:
+    """`batch = batch.to(device)`, of an object that has such a method; `batch.to(device)` where that gives nothing."""
     name = name_at(mapping, call)
-    if suffix.test is None and isinstance(mapping.syntax, ast.Call):
+    gives = any(not is_none(value) for value, _ in move.returns)
+    if gives and suffix.test is None and isinstance(mapping.syntax, ast.Call):
         edit: Edit = ReplaceExpression(source.span(mapping.syntax), f"__node__{suffix.text}")
         yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", harmless=suffix.follows)
     elif name is not None and call.statement is not None:
-        edit = InsertStatement(source.span(call.statement), "before", suffix.statement(name))
+        code = suffix.statement(name) if gives else _where_told(suffix, f"{name}{suffix.text}")
+        edit = InsertStatement(source.span(call.statement), "before", code)
         yield Cut((edit, *suffix.edits), f"Move `{name}`", harmless=suffix.follows)
 
 
@@ -64,13 +74,16 @@ def _unpacked_by(call: Node) -> Node | None:
     return found[0] if len(found) == 1 else None
 
 
-def _has_move(analysis: Analysis, mapping: Node) -> bool:
-    """Whether a value is an object of a class of this file that has `.to`."""
+def _move_of(analysis: Analysis, mapping: Node) -> Function | None:
+    """The `.to` of a value that is an object of a class of this file."""
     owner = analysis.kinds.class_of(mapping)
-    return owner is not None and method(owner, "to") is not None
+    return method(owner, "to") if owner is not None else None
 
 
 def _holds_tensors(analysis: Analysis, conflict: Conflict) -> bool:
-    """Whether a path leads through a display all of whose entries are tensors, which have `.to`."""
-    displays = [step.node for step in conflict.path if step.node.op is Op.MAPPING]
-    return bool(displays) and all(analysis.kinds.of(one) is Kind.TENSOR for each in displays for one in each.args)
+    """Whether a path leads through a display all of whose entries, also later ones, are tensors, which have `.to`."""
+    nodes = {step.node for step in conflict.path}
+    displays = [one for one in nodes if one.op is Op.MAPPING]
+    stores = (one for function in analysis.module.functions for one in function.stores if not one.is_attribute)
+    entries = [*(one for each in displays for one in each.args), *(one.value for one in stores if one.base in nodes)]
+    return bool(displays) and all(analysis.kinds.of(one) is Kind.TENSOR for one in entries)

@@ -58,11 +58,14 @@ from devfix_codemods.edits.operations import ReplaceExpression, ReplaceStatement
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import argument, is_none
 from devfix_codemods.placement.caches import Cache, caches
 from devfix_codemods.placement.graph import MADE
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
 from devfix_codemods.repairs.attributes import is_set_up, is_surely_module
+from devfix_codemods.repairs.points import before, means_same
 from devfix_codemods.rules import Rule
 
 
@@ -94,11 +97,32 @@ def _late_buffers(program: Program) -> Iterator[Finding]:
         if made is None or not later or not is_surely_module(analysis, owner) or _drops_attributes(owner):
             continue
         for store in made.stores:
-            tensor = store.value.op is Op.PARAM or analysis.kinds.of(store.value) is Kind.TENSOR
-            nothing = store.value.op is Op.CONST and store.value.extra is None
+            tensor = analysis.kinds.of(store.value) is Kind.TENSOR or _may_be_tensor(analysis, store.value)
+            nothing = is_none(store.value)
             of_itself = store.is_attribute and store.base is made.self_node and not store.guard
             if of_itself and store.key in later and (tensor or nothing) and is_set_up(made, store):
                 yield from _registered_late(program, store, later[str(store.key)])
+
+
+def _saved(program: Program, store: Store, registration: Node) -> str | None:
+    """What is said there of whether checkpoints hold the buffer, as it is said here; None where that is not known."""
+    saved, point = argument(registration, 2, "persistent"), before(store.value)
+    if saved is None:
+        return None if {"*", "**"}.intersection(registration.extras) else ""
+    syntax = saved.syntax
+    if not isinstance(syntax, ast.expr) or point is None:
+        return None
+    same = means_same(program.placement, syntax, registration, point)
+    return f", persistent={ast.unparse(syntax)}" if same else None
+
+
+def _may_be_tensor(analysis: Analysis, value: Node) -> bool:
+    """Whether a value is what a caller gives, and neither its default nor its annotation says that it is no tensor."""
+    default = value.function.defaults.get(str(value.extra)) if value.op is Op.PARAM else None
+    if default is not None and not is_none(default) and analysis.kinds.of(default) is not Kind.TENSOR:
+        return False
+    annotation = getattr(value.syntax, "annotation", None)
+    return value.op is Op.PARAM and (annotation is None or "Tensor" in ast.unparse(annotation))
 
 
 def _registrations(owner: Class) -> dict[str, Node]:
@@ -110,7 +134,8 @@ def _registrations(owner: Class) -> dict[str, Node]:
             callee = node.args[0] if node.op is Op.CALL else None
             if callee is None or callee.extra != "register_buffer" or callee.args[:1] != (function.self_node,):
                 continue
-            name = str(node.args[1].extra) if len(node.args) > 1 and node.args[1].op is Op.CONST else ""
+            given = argument(node, 0, "name")
+            name = str(given.extra) if given is not None and given.op is Op.CONST else ""
             if function.name == "__init__":
                 early.add(name)
             else:
@@ -132,18 +157,20 @@ def _registered_late(program: Program, store: Store, registration: Node) -> Iter
     match store.statement:
         case ast.Assign(targets=[target], value=value) as statement if isinstance(call, ast.Call):
             span, there = program.source.span(statement), program.source.span(call)
-            options = "".join(f", {one.arg}={ast.unparse(one.value)}" for one in call.keywords if one.arg)
+            saved = _saved(program, store, registration)
             text = program.source.segment(program.source.span(value))
             itself = ast.unparse(target).partition(".")[0]
-            code = f'{itself}.register_buffer("{store.key}", {text}{options})'
+            code = f'{itself}.register_buffer("{store.key}", {text}{saved})'
             title = f"Register `{store.key}` as a buffer from the start"
+            fix = Fix(Safety.UNSAFE, title, (ReplaceStatement(span, code),)) if saved is not None else None
             yield Finding(
                 code=RULE.code,
                 name=RULE.name,
                 message=f"`self.{store.key}` is a plain attribute: no buffer can be registered under its name later",
                 span=span,
                 trail=(Step(span, "it is set here"), Step(there, "and meant to be a buffer here")),
-                fix=Fix(Safety.UNSAFE, title, (ReplaceStatement(span, code),)),
+                fix=fix,
+                advice=None if fix is not None else f"{title}.",
             )
 
 

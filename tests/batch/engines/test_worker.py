@@ -116,6 +116,7 @@ REASONS = {
     "crashes": "its process was ended by SIGSEGV",
     "killed": "its process was killed (SIGKILL), perhaps for want of memory",
     "leaves": "its process ended with exit code 7; its last words: first | \ufffd[31mred\ufffd[0m | last",
+    "ends_in_real_time": "its process was ended by SIGRTMIN+6",
     "babbles": "its process gave an answer that cannot be read",
 }
 

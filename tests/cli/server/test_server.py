@@ -109,8 +109,8 @@ def test_what_is_no_python_and_what_the_settings_leave_out_has_no_diagnostics(tr
             editor.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
             assert await editor.actions(document.uri, EVERYWHERE) == []
         assert editor.told == []
-        uri = editor.open(tree / "old" / "train.py", BUGGY)
-        assert await editor.diagnostics(uri) == []
+        for name in ("train.py", "not_saved_yet.py"):
+            assert await editor.diagnostics(editor.open(tree / "old" / name, BUGGY)) == []
 
     edit(session)
 

@@ -15,6 +15,7 @@ import msgspec
 from devfix.batch.engines import time_limit
 from devfix.batch.migration.worker import GRACE, MIGRATE
 from devfix.batch.records import Job, Outcome
+from devfix.replay.processes import signal_name
 from devfix.reporting.terminal import one_line
 
 _CHUNK = 256 << 10
@@ -202,7 +203,7 @@ def _how_it_ended(supervised: _Supervised) -> str:
     if code == -signal.SIGKILL:
         return "its process was killed (SIGKILL), perhaps for want of memory"
     if code < 0:
-        return f"its process was ended by {signal.Signals(-code).name}"
+        return f"its process was ended by {signal_name(-code)}"
     if code > 0:
         return f"its process ended with exit code {code}"
     return "its process gave an answer that cannot be read" if supervised.answer else "its process gave no answer"
