@@ -94,7 +94,7 @@ class _Guards:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._analysis = index.analysis
-        self._births = index.analysis.constraints.births
+        self._births = index.analysis.births
 
     def moves(self) -> Iterator[_Move]:
         """`model.to(device)`, `model = model.to(device)` and `model = Net().to(device)`, to a chosen accelerator."""
@@ -169,7 +169,7 @@ class _Guards:
             return False
         if self._is_in_loop(call) and (call.args[0] is model or _is_given(call, model)):
             return True
-        function = self._analysis.constraints.calls.get(call)
+        function = self._analysis.calls.get(call)
         if function is None or not isinstance(statement, ast.Expr | ast.Assign):
             return False
         given = {parameter for one, parameter in bound(call, function) if one is model}

@@ -29,7 +29,7 @@ FOUND = {
 def test_origins(placed, told, program: str, expected: list[str]) -> None:
     analysis = placed(program).analysis
     probe = next(one for one in analysis.module.nodes() if one.op is Op.CALL and one.args[0].extra == "probe")
-    found = analysis.constraints.births.origins.of(probe.args[1])
+    found = analysis.births.origins.of(probe.args[1])
     assert sorted(map(told, found)) == sorted(expected)
 
 
@@ -37,4 +37,4 @@ def test_items_of_choices_do_not_multiply(placed, told) -> None:
     branches = "".join(f"    {'el' if i else ''}if c({i}):\n        x = x[{i}]\n" for i in range(16))
     analysis = placed(f"x = f()\nwhile c():\n{branches}probe(x)").analysis
     probe = next(one for one in analysis.module.nodes() if one.op is Op.CALL and one.args[0].extra == "probe")
-    assert "f()" in map(told, analysis.constraints.births.origins.of(probe.args[1]))
+    assert "f()" in map(told, analysis.births.origins.of(probe.args[1]))

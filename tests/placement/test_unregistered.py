@@ -32,7 +32,7 @@ def _net(kept: str, used: str) -> str:
 def test_one_of_the_modules_stands_for_all(placed, kept: str, used: str) -> None:
     found = placed(_net(kept, used))
     assert found.births == ["nn.Linear(n, n)"]
-    (holder,) = found.analysis.constraints.births.unregistered.values()
+    (holder,) = found.analysis.births.unregistered.values()
     assert holder.attribute == "parts"
 
 
@@ -61,4 +61,4 @@ def test_one_of_the_modules_stands_for_all(placed, kept: str, used: str) -> None
     ],
 )
 def test_modules_that_are_registered_bare_or_cared_for(placed, kept: str, used: str) -> None:
-    assert placed(_net(kept, used)).analysis.constraints.births.unregistered == {}
+    assert placed(_net(kept, used)).analysis.births.unregistered == {}

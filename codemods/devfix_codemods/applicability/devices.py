@@ -71,7 +71,7 @@ def _surely_lacks_device(analysis: Analysis, value: Node) -> bool:
     """Whether a value surely has no device, or has to be called for it."""
     owner = analysis.kinds.class_of(value)
     if owner is not None:
-        methods = (one.methods.get("device") for one in analysis.constraints.births.imported.lineage(owner))
+        methods = (one.methods.get("device") for one in analysis.births.imported.lineage(owner))
         return any(one is not None and not one.decorators for one in methods)
     if analysis.kinds.of(value) in _WITHOUT_DEVICE or analysis.kinds.is_container(value):
         return True

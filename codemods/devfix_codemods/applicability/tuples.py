@@ -64,6 +64,6 @@ def _gives_tuple(program: Program, node: ast.AST) -> bool:
     call = program.index.nodes.get(node) if isinstance(node, ast.Call) else None
     if call is None or call.op is not Op.CALL:
         return False
-    called = program.placement.constraints.calls.get(call) or program.index.origins.called(call)
+    called = program.placement.calls.get(call) or program.index.origins.called(call)
     given = [value for value, _ in called.returns] if called is not None else []
     return bool(given) and all(one.op is Op.SEQUENCE and one.extra == "tuple" for one in given)

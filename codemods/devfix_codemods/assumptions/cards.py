@@ -12,6 +12,7 @@ from devfix_codemods.assumptions.spelled_cuda import names_cuda
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Fix, Safety
+from devfix_codemods.ir.nodes import walk
 from devfix_codemods.repairs.declared_devices import binds_torch
 from devfix_codemods.repairs.declared_devices import constants as assigned
 
@@ -36,8 +37,10 @@ def constants(index: Index, policy: Policy) -> Iterator[Answer]:
 
 def later_cards(index: Index) -> Iterator[Answer]:
     """`device = torch.device("cuda:1" if … else "cpu")` in a script that names no other card."""
+    if b"cuda:" not in index.source.data:
+        return
     tree = index.analysis.module.tree
-    cards = [one for one in ast.walk(tree) if isinstance(one, ast.Constant) and _is_card(one.value)]
+    cards = [one for one in walk(tree) if isinstance(one, ast.Constant) and _is_card(one.value)]
     if len(cards) != 1 or cards[0].value == _FIRST:
         return
     choice = index.parents.get(cards[0])

@@ -43,7 +43,7 @@ class Comparisons:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._kinds = index.analysis.kinds
-        self._births = index.analysis.constraints.births
+        self._births = index.analysis.births
 
     def told(self) -> Iterator[Answer]:
         for node in sorted(self._index.nodes.values(), key=lambda one: (one.line, one.index)):

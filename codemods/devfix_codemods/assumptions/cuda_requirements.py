@@ -21,7 +21,7 @@ _CONSTRUCTION = ("__init__", "__new__", "__post_init__", "__call__", "forward")
 
 def hands_to_cuda(index: Index) -> bool:
     """Whether the file calls anything of its project that refuses what is on the host."""
-    demands = _Demands(index.analysis.constraints.births.imported)
+    demands = _Demands(index.analysis.births.imported)
     module = index.analysis.module
     return any(
         demands.refuses(found, 0) and not is_guarded(index, call)

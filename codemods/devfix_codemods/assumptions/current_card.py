@@ -106,7 +106,7 @@ def other_streams(index: Index) -> Iterator[Answer]:
     """Streams that are made where CUDA was seen, in a method that moves values to `self.device`."""
     if b"cuda.Stream()" not in index.source.data:
         return
-    births = index.analysis.constraints.births
+    births = index.analysis.births
     for made in index.calls:
         if not called(made, "torch.cuda.Stream") or len(made.args) > 1 or not _is_seen(made):
             continue

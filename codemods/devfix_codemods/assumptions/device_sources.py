@@ -117,7 +117,7 @@ class Followings:
 
     def _met(self, here: Node, point: Point) -> Followed | None:
         """What the value must share its place with: a tensor before a model, what is sure before what is likely."""
-        own = self._undone.constraints.births.roots(here)
+        own = self._undone.births.roots(here)
         sources = _sources(here)
         start = Source(here, CUDA, Birth.MOVE, ("certain",))
         found: list[Followed] = []
@@ -179,7 +179,7 @@ class Followings:
 
     def _is_moved_in(self, function: Function, field: Node) -> bool:
         """Whether a function takes an attribute to CUDA itself, under whatever name: it was elsewhere before."""
-        births = self._undone.constraints.births
+        births = self._undone.births
         calls = (one for one in function.nodes if one.op is Op.CALL and one.syntax in self._moving)
         bases = (one.args[0].args[0] for one in calls if one.args[0].op is Op.ATTR)
         roots = (root for one in bases for root in births.roots(one) if root.op is Op.ATTR)
@@ -266,7 +266,7 @@ def _runs_in_replicas(analysis: Analysis, function: Function, depth: int = 3) ->
     trains = any(one.op is Op.ATTR and one.extra == "backward" for one in function.nodes)
     if function.name == "forward" or trains:
         return not trains
-    callers = {call.function for call, called in analysis.constraints.calls.items() if called is function}
+    callers = {call.function for call, called in analysis.calls.items() if called is function}
     return depth > 0 and any(_runs_in_replicas(analysis, one, depth - 1) for one in callers)
 
 
@@ -329,7 +329,7 @@ def _given_models(analysis: Analysis, owner: Class) -> Iterator[Node]:
     for text, field in owner.fields.items():
         values = values_of(field)
         given = values and all(one.op is Op.PARAM and _is_model(analysis, text, one) for one in values)
-        if given and not any(analysis.constraints.births.moves_of(one) for one in (*values, field)):
+        if given and not any(analysis.births.moves_of(one) for one in (*values, field)):
             yield field
 
 

@@ -29,7 +29,7 @@ Chosen = Callable[[Node], str | None]
 def omissions(index: Index, chosen: Chosen) -> Iterator[Answer]:
     """Calls of functions of the file that leave out `device`, whose default is CUDA."""
     analysis = index.analysis
-    calls = {one: analysis.constraints.births.function_of(one.args[0]) for one in index.calls}
+    calls = {one: analysis.births.function_of(one.args[0]) for one in index.calls}
     for call, function in calls.items():
         device = _cuda_by_default(function) if function is not None else None
         if device is None or function is None or _may_give(call, function, device):
@@ -68,7 +68,7 @@ def _tensor_given(index: Index, call: Node, function: Function) -> str | None:
     analysis = index.analysis
     for argument, parameter in bound(call, function):
         default = function.defaults.get(str(parameter.extra))
-        if not _is_tensor(index, parameter) or analysis.constraints.births.moves_of(parameter):
+        if not _is_tensor(index, parameter) or analysis.births.moves_of(parameter):
             continue
         names = [one.id for one in ast.walk(call.syntax) if isinstance(one, ast.Name)] if call.syntax else []
         text = argument.syntax.arg if isinstance(argument.syntax, ast.arg) else getattr(argument.syntax, "id", None)

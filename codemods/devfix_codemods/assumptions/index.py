@@ -8,7 +8,7 @@ from functools import cached_property
 
 from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.keys import names, resolved
-from devfix_codemods.ir.nodes import Store, walk
+from devfix_codemods.ir.nodes import Store, parents
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.source import Source, Span
 
@@ -51,7 +51,7 @@ class Index(Users):
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """Each piece of syntax, and what it is a part of."""
-        return {inner: outer for outer in walk(self.analysis.module.tree) for inner in ast.iter_child_nodes(outer)}
+        return parents(self.analysis.module.tree)
 
     @cached_property
     def calls(self) -> list[Node]:

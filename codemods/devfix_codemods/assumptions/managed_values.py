@@ -13,12 +13,12 @@ def placed_by_framework(index: Index, site: SpelledCuda) -> str | None:
     """What to do by hand where a framework places the value; None where none does."""
     analysis = index.analysis
     owner = site.call.function.owner
-    if owner is not None and analysis.constraints.births.imported.is_managed(owner):
+    if owner is not None and analysis.births.imported.is_managed(owner):
         return "its trainer places this class and its batches: drop the move, or follow `self.device` or a tensor"
     if site.moved is None:
         return None
-    origins = analysis.constraints.births.roots(site.moved)
-    managed = analysis.constraints.births.defaults.managed
+    origins = analysis.births.roots(site.moved)
+    managed = analysis.births.defaults.managed
     if any(_is_placed(one, managed=managed) for one in origins) or any(_offloads(index, one) for one in origins):
         name = index.text(site.syntax.func.value)  # type: ignore[attr-defined]
         return f"`{name}` is where `prepare`, `device_map` or an offload puts it: drop the move"

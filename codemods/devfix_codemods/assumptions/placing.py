@@ -126,7 +126,7 @@ class Placing:
 
     def _next(self, site: SpelledCuda) -> list[Node]:
         """The moves of a value where they are all that is done with it."""
-        births = self._index.analysis.constraints.births
+        births = self._index.analysis.births
         found: list[Node] = []
         if self._index.stores[site.call] or self._index.returned[site.call]:
             return []
@@ -191,7 +191,7 @@ def _is_remembered(index: Index, site: SpelledCuda) -> bool:
     """`before = x.device` above `x = x.cuda()`, and something goes there below: `before` is where it was."""
     if site.moved is None:
         return False
-    births = index.analysis.constraints.births
+    births = index.analysis.births
     origins = births.roots(site.moved)
     for move in site.call.function.nodes:
         place = births.place_given(move) if move.op is Op.CALL and move.index > site.call.index else None

@@ -95,7 +95,7 @@ class Policy:
             return False
         if self._index.analysis.kinds.is_module(site.moved):
             return True
-        roots = self._index.analysis.constraints.births.roots
+        roots = self._index.analysis.births.roots
         for one in site.call.function.nodes:
             if one.op is Op.ATTR and one.extra in _OF_MODULES and roots(one.args[0]) & roots(site.moved):
                 return True

@@ -53,7 +53,7 @@ def _collected(node: Node) -> Iterator[Node]:
 
 
 def _takes_to_host(analysis: Analysis, call: Node) -> bool:
-    return method(call) == "cpu" or analysis.constraints.births.place_given(call) == HOST
+    return method(call) == "cpu" or analysis.births.place_given(call) == HOST
 
 
 def _parameter(node: Node) -> Iterator[Node]:

@@ -177,7 +177,7 @@ def storage_function(index: Index, site: SpelledCuda) -> Function | None:
     for call in index.calls:
         if effect(canonical(name(call.args[0]) or "")) is Effect.LOAD:
             given = loaded_to(call)
-            if given is not None and index.analysis.constraints.births.function_of(given) is function:
+            if given is not None and index.analysis.births.function_of(given) is function:
                 return function
     return None
 

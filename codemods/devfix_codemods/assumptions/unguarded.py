@@ -141,7 +141,7 @@ def _names_cuda_alone(index: Index, function: Function) -> bool:
             continue
         constants = (one.extra for one in call.args[1:] if one.op is Op.CONST)
         is_written = any(isinstance(one, str) and one.startswith("cuda") for one in constants)
-        place = index.analysis.constraints.births.place_given(call)
+        place = index.analysis.births.place_given(call)
         is_named = place is not None and place.node is not None and is_accelerator(index.analysis, place.node)
         if method(call) == "cuda" or is_written or is_named:
             return True

@@ -135,7 +135,7 @@ class Draws:
 
     def _filled(self, call: Node, qualified: str, told: Node | None, samples: bool) -> Place | None:
         """Where a call leaves the numbers that it draws."""
-        defaults = self._index.analysis.constraints.births.defaults
+        defaults = self._index.analysis.births.defaults
         by_default = None if defaults.are_set else HOST
         if samples:
             return by_default
@@ -179,7 +179,7 @@ def is_bare_factory(draw: Draw) -> bool:
 
 def moves_behind(index: Index, made: Node) -> Iterator[Node]:
     """The moves of what a call makes; none where that is used for anything else."""
-    births = index.analysis.constraints.births
+    births = index.analysis.births
     found = [move for one in index.users[made] for move in index.users[one] if move.args[0] is one]
     used = len(found) == len(index.users[made]) and not index.returned[made] and not index.stores[made]
     if used and all(births.is_move(one) and births.is_elsewhere(one) for one in found):

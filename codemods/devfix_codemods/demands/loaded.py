@@ -30,7 +30,7 @@ def entries(index: Index, loader: Node) -> list[Function]:
 
 def in_workers(index: Index, loader: Node) -> list[Function]:
     """The functions that run in the workers of a loader."""
-    found, calls = entries(index, loader), index.analysis.constraints.calls
+    found, calls = entries(index, loader), index.analysis.calls
     for function in found:  # grows by what each calls
         inner = (calls.get(one) for one in function.nodes if one.op is Op.CALL)
         found += [one for one in dict.fromkeys(inner) if one is not None and one not in found]

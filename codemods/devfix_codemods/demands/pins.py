@@ -35,7 +35,7 @@ class Pins:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._births = index.analysis.constraints.births
+        self._births = index.analysis.births
         self._comparisons = Comparisons(index)
         self._asks = next(
             (one for one in index.calls if called(one, "torch.cuda.is_available") and len(one.args) == 1), None

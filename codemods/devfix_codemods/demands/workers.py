@@ -24,7 +24,7 @@ class Workers:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._births = index.analysis.constraints.births
+        self._births = index.analysis.births
 
     def told(self) -> Iterator[Answer]:
         """What their workers do on a device, or else read there."""
@@ -140,7 +140,7 @@ def _positions(index: Index, function: Function, work: Node) -> Iterator[object]
         whole = value.op not in {Op.SEQUENCE, Op.MAPPING}
         keys = value.extra if value.op is Op.MAPPING and isinstance(value.extra, tuple) else range(len(value.args))
         for at, part in zip([None] if whole else keys, [value] if whole else value.args):
-            if work in index.origins.of(part) or work in index.analysis.constraints.births.roots(part):
+            if work in index.origins.of(part) or work in index.analysis.births.roots(part):
                 yield at
 
 

@@ -179,7 +179,7 @@ def _moved(index: Index, call: ast.expr) -> tuple[str, str, set[str]] | None:
     if isinstance(call, ast.ListComp | ast.DictComp):
         return _moved_each(index, call)
     node = index.nodes.get(call)
-    births = index.analysis.constraints.births
+    births = index.analysis.births
     if node is None or not isinstance(call, ast.Call) or not births.is_move(node) or not births.is_elsewhere(node):
         return None
     given = [*call.args[:1], *(one.value for one in call.keywords)]

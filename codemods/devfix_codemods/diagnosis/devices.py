@@ -77,7 +77,7 @@ class _Here:
         self._statement = statement
         self._index = project.index(file)
         self._analysis = self._index.analysis
-        self._births = self._analysis.constraints.births
+        self._births = self._analysis.births
         self._bound = project.bound_at(file, statement)
         self.function = project.function(file, statement)
 

@@ -32,7 +32,7 @@ def optimizer_repairs(project: Project, diagnosis: Diagnosis, operand: Operand) 
 
 def _later_moves(index: Index, statement: ast.stmt) -> Iterator[ast.stmt]:
     """Moves of modules, as statements or assignments, further down in the same block."""
-    births, block = index.analysis.constraints.births, block_of(index, statement)
+    births, block = index.analysis.births, block_of(index, statement)
     for call in index.calls:
         move = call.statement
         plain = move in block and isinstance(move, ast.Expr | ast.Assign) and move.value is call.syntax

@@ -232,7 +232,7 @@ def _is_told(program: Program, made: ast.expr) -> bool:
 def _is_moved_on(project: Project, file: str, call: ast.Call) -> bool:
     """Whether what a call makes is moved in the same expression: `torch.from_numpy(x).float().to(device)`."""
     index = project.index(file)
-    births, node, parent = index.analysis.constraints.births, call, index.parents.get(call)
+    births, node, parent = index.analysis.births, call, index.parents.get(call)
     while isinstance(parent, ast.Attribute) and isinstance(outer := index.parents.get(parent), ast.Call):
         made = index.nodes.get(outer)
         if outer.func is not parent or parent.value is not node:

@@ -192,13 +192,13 @@ class Tracer:
         """`self.x`: what the class assigns to it, in the constructor first; else what the object is, or was."""
         base = node.args[0]
         analysis = self._project.index(file).analysis
-        owner = analysis.constraints.births.class_of(base)
+        owner = analysis.births.class_of(base)
         stores = [
             (one, function)
             for function in analysis.module.functions
             for one in function.stores
             if one.is_attribute and one.key == node.extra
-            if (analysis.constraints.births.class_of(one.base) is owner if owner is not None else one.base is base)
+            if (analysis.births.class_of(one.base) is owner if owner is not None else one.base is base)
         ]
         found = False
         for store, _ in sorted(stores, key=lambda one: (one[1].name not in _EARLY, one[0].value.index)):

@@ -76,7 +76,7 @@ def discards(index: Index) -> Iterator[Discard]:
         if not isinstance(statement, ast.Expr) or statement.value is not syntax or not isinstance(syntax, ast.Call):
             continue
         if isinstance(syntax.func, ast.Attribute) and method(call) is not None:
-            births = index.analysis.constraints.births
+            births = index.analysis.births
             target = _target(index, call, syntax.func.value)
             place = births.place_given(call) if births.is_move(call) else None
             converts = method(call) == "type_as" and len(call.args) == 2

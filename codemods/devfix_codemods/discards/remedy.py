@@ -46,7 +46,7 @@ def _told(index: Index, tensors: Tensors, discard: Discard) -> Answer:
 
 
 def _trail(index: Index, discard: Discard, called: str) -> Iterator[tuple[ast.AST, str]]:
-    for made in index.analysis.constraints.births.roots(discard.receiver):
+    for made in index.analysis.births.roots(discard.receiver):
         if made.op in {Op.CALL, Op.OPERATION} and made.syntax is not None:
             yield made.syntax, f"`{called}` is a tensor, made here"
             break
@@ -80,7 +80,7 @@ def _whole_of(index: Index, discard: Discard) -> str | None:
     kinds, whole = index.analysis.kinds, part.args[0]
     if kinds.of(whole) is not Kind.TENSOR or (isinstance(moved, ast.Attribute) and moved.attr == "data"):
         return None
-    roots = index.analysis.constraints.births.roots(whole)
+    roots = index.analysis.births.roots(whole)
     refuses = isinstance(moved, ast.Attribute) or (bool(roots) and all(_is_no_list(kinds, one) for one in roots))
     return index.text(moved.value) if refuses else None
 
@@ -108,12 +108,12 @@ def _is_placed(index: Index, discard: Discard) -> bool:
         whole = whole.args[0]
     function = whole.function
     given = whole.op is Op.PARAM and whole is not function.self_node
-    return given and index.analysis.constraints.births.imported.is_managed(function.owner)
+    return given and index.analysis.births.imported.is_managed(function.owner)
 
 
 def _module_on_host(index: Index, discard: Discard) -> str | None:
     """The module that gets the value next, where the function builds it, and nothing takes it to a device."""
-    births, graph = index.analysis.constraints.births, index.analysis.graph
+    births, graph = index.analysis.births, index.analysis.graph
     users = [user for one in behind(index, discard) for user in index.users[one]]
     for call in users if discard.place not in {None, HOST} else ():
         made = next(iter(births.roots(call.args[0])), call) if call.op is Op.CALL else call

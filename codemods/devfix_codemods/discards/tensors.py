@@ -52,7 +52,7 @@ class Tensors:
         if discard.is_conversion or _is_type_checked(discard) or discard.owner is not None:
             return not discard.is_conversion
         receiver = discard.receiver
-        made = next(iter(self._index.analysis.constraints.births.roots(receiver)), receiver)
+        made = next(iter(self._index.analysis.births.roots(receiver)), receiver)
         given = any(one.op is not Op.PARAM for one in self._kinds.given.get(made, ()))
         told = made.op is not Op.PARAM or _annotation(made) is not None or given
         known = self._kinds.of(receiver) is Kind.TENSOR and (told or self._is_used_as_one(made))
@@ -70,7 +70,7 @@ class Tensors:
 
     def _is_annotated_otherwise(self, receiver: Node) -> bool:
         """Whether a parameter is told to be an object of a class that the catalogue does not know."""
-        made = next(iter(self._index.analysis.constraints.births.roots(receiver)), receiver)
+        made = next(iter(self._index.analysis.births.roots(receiver)), receiver)
         return _annotation(made) is not None and not self._kinds.says_surely(made, Kind.TENSOR)
 
     def _is_by_name(self, receiver: Node) -> bool:

@@ -67,7 +67,7 @@ class Devices:
     def _is_unset(self, node: Node) -> bool:
         """Whether a device is None until the code sets it, also by a base of another file that leaves it so."""
         owner = node.args[0].function.owner if node.op is Op.ATTR else None
-        lineage = self._analysis.constraints.births.imported.lineage(owner) if owner is not None else ()
+        lineage = self._analysis.births.imported.lineage(owner) if owner is not None else ()
         stores = (one for each in lineage for run in each.methods.values() for one in run.stores)
         kept = (one.value for one in stores if one.is_attribute and one.key == node.extra)
         return may_be_unset(node) or any(is_none(one) for one in kept)
@@ -79,7 +79,7 @@ class Devices:
         owner = call.function.owner
         if owner is None or text != "self.device":
             return False
-        imported = self._analysis.constraints.births.imported
+        imported = self._analysis.births.imported
         bases = [one for each in imported.lineage(owner) for base in each.bases for one in names(base)]
         return any(one.endswith("PreTrainedModel") for one in bases) or (
             imported.is_managed(owner) and call.function in self._early(call.function)

@@ -24,7 +24,7 @@ class Following:
     def __init__(self, index: Index, calls: Calls) -> None:
         self.kinds = index.analysis.kinds
         self.calls = calls
-        self.local = index.analysis.constraints.calls
+        self.local = index.analysis.calls
         self._users: dict[Module, Users] = {index.analysis.module: index}
 
     def of_load(self, load: Load) -> Uses:

@@ -21,7 +21,7 @@ class Meetings:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._births = analysis.constraints.births
+        self._births = analysis.births
 
     def of(self, call: Node, uses: Uses) -> Iterator[Conflict]:
         """All that has a place, and that what a call loads meets in an operation, the surest first."""

@@ -67,7 +67,7 @@ class Beside:
         """`x.cpu()`, and displays of such alone."""
         if value.op in {Op.MAPPING, Op.SEQUENCE, Op.COMPREHENSION}:
             return bool(value.args) and all(map(self._is_brought, value.args))
-        return self._index.analysis.constraints.births.place_given(value) == HOST
+        return self._index.analysis.births.place_given(value) == HOST
 
     def _end(self, path: Node) -> object:
         """What tells a file from others: the last part of a path."""

@@ -135,7 +135,7 @@ class Places:
             return self._probably_host("it is saved as it is loaded, before any move")
         if Use.FEEDS in uses:
             return self._probably_host("its tensors are copied into the parameters")
-        if function in self._analysis.constraints.births.host_functions or Use.STATES in uses:
+        if function in self._analysis.births.host_functions or Use.STATES in uses:
             works = function.name == "__getitem__"
             return self._probably_host("a worker of a loader has no device") if works else None
         if device is not None:

@@ -20,7 +20,7 @@ class Models:
     """The models of one file, at each of their uses."""
 
     def __init__(self, index: Index) -> None:
-        self._births = index.analysis.constraints.births
+        self._births = index.analysis.births
         self._stores = index.stores
 
     def is_on_host(self, model: Node, at: Node, depth: int = 2) -> bool:

@@ -53,7 +53,7 @@ class Optimizers:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._models = Models(index)
-        self._births = index.analysis.constraints.births
+        self._births = index.analysis.births
 
     # State before the move
 

@@ -32,7 +32,7 @@ def _run_by_forward(index: Index, owner: Class) -> list[Function]:
     found = [owner.methods["forward"]] if "forward" in owner.methods else []
     for one in found:  # grows by those that each calls
         for call in one.nodes:
-            run = index.analysis.constraints.calls.get(call)
+            run = index.analysis.calls.get(call)
             if run is not None and run.owner is owner and run not in found:
                 found.append(run)
     return found
@@ -50,7 +50,7 @@ def _tensor(index: Index, question: Node) -> str | None:
     """The first parameter that is a tensor and still has its name; none where one is moved, and so may be elsewhere."""
     function, kinds = question.function, index.analysis.kinds
     given = [one for one in function.parameters.values() if one is not function.self_node]
-    moves_of = index.analysis.constraints.births.moves_of
+    moves_of = index.analysis.births.moves_of
     if question.statement is None or any(map(moves_of, given)):
         return None
     bound = function.before[question.statement]

@@ -61,7 +61,7 @@ class Wrappers:
         self._index = index
         self._models = Models(index)
         self._kinds = index.analysis.kinds
-        births = index.analysis.constraints.births
+        births = index.analysis.births
         self.are_placed = births.defaults.are_set or births.defaults.imports(_WRAPPING)
         self._attributes = births.attributes
 

@@ -44,7 +44,7 @@ class _Average:
     """One average, and what is done with it."""
 
     def __init__(self, analysis: Analysis, made: Node, accelerator: Node) -> None:
-        self._births = analysis.constraints.births
+        self._births = analysis.births
         self._kinds = analysis.kinds
         self._made = made
         self._accelerator = accelerator

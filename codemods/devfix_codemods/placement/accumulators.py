@@ -29,7 +29,7 @@ class Sum:
 def sums_across_devices(analysis: Analysis) -> Iterator[Sum]:
     """Tensors of an output that are added to accumulators on the metric's device."""
     for owner in analysis.module.classes:
-        lineage = analysis.constraints.births.imported.lineage(owner)
+        lineage = analysis.births.imported.lineage(owner)
         bases = (one for each in lineage for base in each.bases for one in names(base))
         if any(one.startswith("ignite.metrics") for one in bases):
             for function in (owner.methods[one] for one in _UPDATES if one in owner.methods):
@@ -42,7 +42,7 @@ def _added(analysis: Analysis, owner: Class, function: Function) -> Iterator[Sum
             continue
         kept, added = node.args
         if kept.op is Op.ATTR and kept.args[0] is function.self_node and _is_of_output(analysis, added):
-            stored = analysis.constraints.births.attributes.stored.get(owner.field_of(str(kept.extra)), ())
+            stored = analysis.births.attributes.stored.get(owner.field_of(str(kept.extra)), ())
             made = next((one for one in stored if _is_on_own_device(one)), None)
             if made is not None:
                 yield Sum(made, node.syntax.value)

@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 
-from devfix_codemods.ir import Node, Op, lower
+from devfix_codemods.ir import Function, Node, Op, lower
 from devfix_codemods.ir.nodes import contradictory, forget
+from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.callers import given_by_callers, objects_given
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.combined_evidence import combined
@@ -60,8 +61,18 @@ class Analysis:
         return self._begun
 
     @property
+    def births(self) -> Births:
+        """What this file alone says of where values begin and are moved, for which nothing has to be followed."""
+        return self._begun.births
+
+    @property
+    def calls(self) -> dict[Node, Function]:
+        """The calls that surely run a function of this file, with that."""
+        return self.kinds.calls
+
+    @property
     def origins(self) -> Origins:
-        return self._begun.births.origins
+        return self.births.origins
 
     @property
     def graph(self) -> Graph:
@@ -87,7 +98,7 @@ class Analysis:
     @cached_property
     def conflicts(self) -> list[Conflict]:
         """The strongest conflict of each birth, the strongest first."""
-        if not self._begun.births.are_any_on_host:
+        if not self.births.are_any_on_host:
             return []
         found = [one for source in self._births() if (one := self._strongest(source)) is not None]
         told = [one for one in found if not self._is_left_inside(one)]
@@ -113,7 +124,7 @@ class Analysis:
 
     def _is_computed(self, node: Node) -> bool:
         """Whether a value on the way to `backward` is the result of a call that does more than move or convert it."""
-        root = next(iter(self.constraints.births.roots(node)), node)
+        root = next(iter(self.births.roots(node)), node)
         if root.op is not Op.CALL:
             return False
         return root in self.kinds.differentiable or self.kinds.is_trained(root.args[0])
@@ -166,11 +177,11 @@ class Analysis:
 
     def is_plain(self, parameter: Node) -> bool:
         """Whether callers in other files give a parameter what is surely no tensor."""
-        return is_plain(self.constraints.births, parameter)
+        return is_plain(self.births, parameter)
 
     def forget(self) -> None:
         """Let go of all values, which hold one another. Nothing may be asked any more."""
-        births = self._begun.births
+        births = self.births
         for module in (self.module, *births.imported.own_modules) if not self._shared else ():
             forget(module)
         parts = [*vars(births).values(), births, self._begun]
@@ -212,9 +223,7 @@ class Analysis:
         """Those of its conflicts that a value has before what is computed of it, or what it is put into, is moved."""
         moves = self.constraints.moved_later.moves(birth.node)
         filled = (one for one in found if _is_host(one) and one.end.birth in MADE and not one.begins_beside)
-        if not moves and not any(
-            one.confidence >= SURELY_MET and self.constraints.births.moves_of(one.end.node) for one in filled
-        ):
+        if not moves and not any(one.confidence >= SURELY_MET and self.births.moves_of(one.end.node) for one in filled):
             return elsewhere
         kept = (one for one in elsewhere if one.end.node not in moves or _FIELDS.isdisjoint(one.links))
         return [one for one in kept if not _asks_others(one)]

@@ -26,7 +26,7 @@ class Average:
 
 def stray(analysis: Analysis) -> Iterator[Average]:
     """The averages of weights that the program places by themselves, and that take the other weights as they are."""
-    births = analysis.constraints.births
+    births = analysis.births
     if births.defaults.managed:
         return
     for node in analysis.module.of(Op.CALL):
@@ -67,7 +67,7 @@ class _Homes:
     """The modules whose weights are averaged, and where the program moves them."""
 
     def __init__(self, analysis: Analysis) -> None:
-        self._births = analysis.constraints.births
+        self._births = analysis.births
         self._given = analysis.kinds.given
         self._module = analysis.module
 

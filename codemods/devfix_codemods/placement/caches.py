@@ -87,7 +87,7 @@ def _made_beside(value: Node, method: Function) -> Node | None:
 
 def _is_pure(analysis: Analysis, owner: Class, store: Store) -> bool:
     """Whether nothing else is put into the attribute, nothing changes it in place, and nothing carries it along."""
-    births, name = analysis.constraints.births, str(store.key)
+    births, name = analysis.births, str(store.key)
     field = owner.field_of(name)
     if analysis.kinds.of(store.value) is not Kind.TENSOR or field in births.attributes.registered:
         return False

@@ -72,7 +72,7 @@ def _note(births: "Births", root: Node) -> bool:
 
 def _attachments(births: "Births", function: Function) -> Iterator[Attachment]:
     given = [(store.base, store.value, store.statement) for store in function.stores]
-    given += [(*one, node.statement) for node in function.nodes if (one := _added(node)) is not None]
+    given += [(*one, node.statement) for node in function.nodes if node.op is Op.CALL and (one := _added(node))]
     for base, part, statement in given:
         whole = _moved_whole(births, base, function)
         if whole is not None and statement is not None and births.kinds.is_module(part):
@@ -80,11 +80,11 @@ def _attachments(births: "Births", function: Function) -> Iterator[Attachment]:
 
 
 def _added(node: Node) -> tuple[Node, Node] | None:
-    """`net.add_module("fc", part)`, `net.layers.append(part)`, `setattr(net, "fc", part)`: the module, and the part."""
+    """`net.add_module("fc", part)`, `net.layers.append(part)`, `setattr(net, "fc", part)`: the module and the part."""
     if calls_builtin(node, "setattr") and len(node.args) == 4:
         return node.args[1], node.args[3]
-    callee = node.args[0] if node.op is Op.CALL else None
-    if callee is None or callee.op is not Op.ATTR or callee.extra not in _ADDING or name(callee) is not None:
+    callee = node.args[0]
+    if callee.op is not Op.ATTR or callee.extra not in _ADDING or name(callee) is not None:
         return None
     return (callee.args[0], node.args[-1]) if len(node.args) > 1 else None
 

@@ -24,7 +24,7 @@ def forced(analysis: Analysis) -> Iterator[Node]:
         nodes = [one for function in owner.methods.values() for one in function.nodes]
         named = [one for one in nodes if _names_cuda(one)]
         alone = owner not in analysis.kinds.module_classes and all(map(_makes_on_cuda, named))
-        if alone or analysis.constraints.births.imported.is_managed(owner):
+        if alone or analysis.births.imported.is_managed(owner):
             yield from (one for one in named if _makes_metric(one.args[0].args[0]))
 
 

@@ -22,7 +22,7 @@ def results_of_opaque_calls(births: "Births") -> None:
         if function in births.host_functions or births.defaults.is_test:
             continue
         for node in function.nodes:
-            if births.graph.sources.get(node) or node in births.told_elsewhere:
+            if node.op not in _GIVING or births.graph.sources.get(node) or node in births.told_elsewhere:
                 continue
             if node.op is Op.CALL and node not in births.calls and is_of_host(births, node):
                 births.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("documented",)))
@@ -36,7 +36,7 @@ def results_of_opaque_calls(births: "Births") -> None:
 
 def _is_unread(node: Node, births: "Births") -> bool:
     kinds = births.kinds
-    if node.op not in _GIVING or node in births.callees or kinds.of(node) is not Kind.TENSOR:
+    if node in births.callees or kinds.of(node) is not Kind.TENSOR:
         return False
     base = node.args[0]
     if node.op is Op.CALL:

@@ -52,15 +52,12 @@ def _taken_over(function: Function, kinds: Kinds, called: set[Node]) -> Iterator
         if of_module or (store.is_attribute and _may_be_module(owner, kinds)):
             yield store.value
     for node in function.nodes:
+        if node.op is not Op.CALL:
+            continue
         if calls_builtin(node, "setattr") and len(node.args) == 4:
             if _is_of_module(node.args[1], kinds) or _may_be_module(kinds.class_of(node.args[1]), kinds):
                 yield node.args[3]
-        elif (
-            node.op is Op.CALL
-            and _takes_over(node)
-            and not _is_object(node, kinds, called)
-            and not _is_read(node, kinds)
-        ):
+        elif _takes_over(node) and not _is_object(node, kinds, called) and not _is_read(node, kinds):
             yield from (one for one in node.args[1:] if kinds.is_module(one) or not _takes_numbers(node))
     if function.owner in kinds.module_classes:
         yield from (value for value, _ in function.returns)

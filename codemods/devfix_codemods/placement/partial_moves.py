@@ -68,10 +68,10 @@ class PartialMoves:
         """What one function gives, that is not read, is moved behind some of its calls, and so belongs behind all."""
         births = self._births
         made: dict[object, list[Node]] = defaultdict(list)
-        for node in list(self._module.nodes()):
-            unread = node.op is Op.CALL and node not in births.calls and bool(names(node.args[0]))
-            known = self._kinds.of(node) in {Kind.TENSOR, None}
-            if unread and known and effect(canonical(names(node.args[0])[0])) is None:
+        for node in self._module.of(Op.CALL):
+            unread = node not in births.calls and bool(names(node.args[0]))
+            known = unread and self._kinds.of(node) in {Kind.TENSOR, None}
+            if known and effect(canonical(names(node.args[0])[0])) is None:
                 made[key(node.args[0])].append(node)
         for twins in made.values():
             moved = {one: moves for one in twins if (moves := births.moves_of(one))}

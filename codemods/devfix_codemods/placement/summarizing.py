@@ -74,7 +74,7 @@ _Found = tuple[Site | None, str | None, Node, bool]
 
 def _called_with(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
     """The devices of what a parameter is called with: if it is a module, it belongs there."""
-    moves = analysis.constraints.births.moves
+    moves = analysis.births.moves
     for call in parameter.function.nodes:
         for one in call.args[1:] if call.op is Op.CALL and call.args[0] is parameter else ():
             place = moves.get(one)
@@ -197,7 +197,7 @@ def _given(module: Module, calls: Mapping[Node, Function]) -> Iterator[tuple[str
 
 
 def _calls(analysis: "Analysis", is_of_project: Callable[[str], bool]) -> Iterator[Call]:
-    for callee, given in _given(analysis.module, analysis.constraints.births.calls):
+    for callee, given in _given(analysis.module, analysis.calls):
         if not is_of_project(callee):
             continue
         placed = {one: site for one, node in given.items() if (site := _placed(analysis, node, given)) is not None}

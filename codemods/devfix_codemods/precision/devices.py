@@ -80,7 +80,7 @@ class Devices:
             return Kind.DEVICE
         if called(node, "builtins.str") and len(node.args) == 2:
             return Kind.INDEXED if self.kind(node.args[1]) in {Kind.DEVICE, Kind.INDEXED} else None
-        run = self._analysis.constraints.calls.get(node)
+        run = self._analysis.calls.get(node)
         return self._returned(run) if run is not None and run.name != "__init__" else None
 
     def _returned(self, function: Function) -> Kind | None:
@@ -137,7 +137,7 @@ class Devices:
 
     def _is_numbered(self, node: Node) -> bool:
         """Whether the program reads a number from the end of a text: `int(device[-1])`, `int(device.split(":")[1])`."""
-        attributes = self._analysis.constraints.births.attributes
+        attributes = self._analysis.births.attributes
         fields = [(values, attributes.reads.get(one, [])) for one, values in attributes.stored.items()]
         same = {node, *(one for both in fields if any(node in each for each in both) for each in both for one in each)}
         numbers = (one.args[1] for one in self._index.calls if called(one, "builtins.int") and len(one.args) > 1)

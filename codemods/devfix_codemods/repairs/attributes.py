@@ -109,7 +109,7 @@ def _bases(analysis: Analysis, owner: Class) -> Iterator[str]:
 
 def _lineage(analysis: Analysis, owner: Class) -> Iterator[Class]:
     """A class, and those that it is derived from, in whatever files."""
-    return analysis.constraints.births.imported.lineage(owner)
+    return analysis.births.imported.lineage(owner)
 
 
 def _is_taken(analysis: Analysis, owner: Class, name: str) -> bool:
@@ -121,7 +121,7 @@ def _is_begun(analysis: Analysis, function: Function) -> bool:
     """Whether a method is one that the constructor of its class calls."""
     return any(
         called is function and call.function.name == "__init__" and call.function.owner is not None
-        for call, called in analysis.constraints.calls.items()
+        for call, called in analysis.calls.items()
     )
 
 

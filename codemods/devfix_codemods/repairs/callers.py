@@ -22,13 +22,13 @@ def suits_callers(analysis: Analysis, conflict: Conflict, *, at_call: bool = Fal
         if one.end.place.where is not Where.HOST
         for site in _returns(analysis, one).values()
     }
-    calls = analysis.constraints.calls
+    calls = analysis.calls
     return all(call in wanted for call, called in calls.items() if called in left)
 
 
 def _returns(analysis: Analysis, conflict: Conflict) -> dict[Function, Node]:
     """The functions that the value is returned from, on its way, by the calls of them that give it."""
-    calls = analysis.constraints.calls
+    calls = analysis.calls
     left = _left(conflict)
     given = (one.args[0] if one.op is Op.ITEM else one for one in left)  # a part of what a call gives is unpacked
     return {calls[one]: one for one in given if one in calls}

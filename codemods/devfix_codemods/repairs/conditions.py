@@ -25,7 +25,7 @@ def way_to(conflict: Conflict) -> list[Node]:
 def _ways(analysis: Analysis, conflict: Conflict, point: Point) -> list[Node]:
     """Of the way to a conflict, what stands under a condition that does not hold at a point; of a function that moves
     what it is given, the moves that it makes."""
-    births = analysis.constraints.births
+    births = analysis.births
     called = births.calls.get(conflict.end.node)
     inner = [value for value, _ in called.returns if births.is_move(value)] if called is not None else []
     return [one for one in (*way_to(conflict), *inner) if not condition(analysis, one) <= point.guard]
@@ -55,7 +55,7 @@ def may_need_accelerator(analysis: Analysis, device: Node, way: Node, point: Poi
 
 def _origins(analysis: Analysis, device: Node) -> list[Node]:
     """What a device may be, where it is made; of an attribute, all that it is set to."""
-    births = analysis.constraints.births
+    births = analysis.births
     values = births.attributes.stored.get(device, []) if device.op is Op.FIELD else [device]
     return [each for one in values for each in births.origins.of(one)] or [device]
 
@@ -71,7 +71,7 @@ def is_accelerator(analysis: Analysis, device: Node) -> bool:
 
 def condition(analysis: Analysis, move: Node) -> Guard:
     """Under which condition a move is made of what is there: in `if main: for x in xs: x.cuda()`, under none."""
-    births = analysis.constraints.births
+    births = analysis.births
     origins = [root for one in _moved(analysis, move) for root in births.roots(one)]
     return move.guard - frozenset[Literal]().union(*(_whole(analysis, one).guard for one in origins))
 

@@ -15,7 +15,7 @@ from devfix_codemods.source import Source
 
 def registered(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`self.layers = nn.ModuleList([…])`"""
-    holder = analysis.constraints.births.unregistered.get(conflict.birth.node)
+    holder = analysis.births.unregistered.get(conflict.birth.node)
     if holder is None or any(_is_on_purpose(source, store) for store, _ in holder.made):
         return
     name, imports = spelled(analysis, holder.container)

@@ -115,7 +115,7 @@ def chain(value: ast.expr | None) -> list[ast.expr]:
 
 def called(analysis: Analysis, node: Node, point: Point) -> str | None:
     """What a value, or what a conversion made of it, is called at a point."""
-    roots = analysis.constraints.births.roots
+    roots = analysis.births.roots
     for key, one in point.environment.items():
         if one is node or (one.op is not Op.PARAM and roots(one) == {node}):
             if isinstance(key, str):

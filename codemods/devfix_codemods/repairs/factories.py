@@ -138,7 +138,7 @@ def _attribute(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
         harmless = buffer.whole and conflict.confidence >= UNSAFE
         yield Cut(buffer.edits, title, sure=buffer.whole, harmless=harmless, since=BUFFERS)
         return
-    if not analysis.constraints.births.defaults.managed:
+    if not analysis.births.defaults.managed:
         moved = moved_at_uses(analysis, source, found, conflict)
         if moved is not None:
             title = f"Move `{found.name}` to `{moved.device}` where it is used"

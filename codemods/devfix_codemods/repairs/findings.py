@@ -182,7 +182,7 @@ def _stops_elsewhere(analysis: Analysis, conflict: Conflict) -> Iterator[Step]:
     """Where other files want a value that they are given on the device that they are given."""
     before = conflict.birth.node
     for step in conflict.path:
-        found = analysis.constraints.births.wanted.get((before, step.node))
+        found = analysis.births.wanted.get((before, step.node))
         if found is not None:
             yield Step(found.span, found.note, found.path)
         before = step.node

@@ -20,7 +20,7 @@ def stays(analysis: Analysis, conflict: Conflict) -> bool:
         return False
     seen, pending = {picked}, [picked]
     for one in pending:  # grows
-        if analysis.constraints.births.moves_of(one):
+        if analysis.births.moves_of(one):
             return True
         for edge in analysis.graph.edges.get(one, ()):
             on = edge.turn is Turn.UP or (edge.turn is Turn.SAME and edge.other.index > one.index)

@@ -74,8 +74,8 @@ def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> It
 def _are_modules(analysis: Analysis, choice: Node) -> bool:
     """Whether a value is one of several modules, all of which are made here and not moved."""
     sources = analysis.graph.sources
-    roots = analysis.constraints.births.roots(choice)
-    if any(analysis.constraints.births.moves_of(root) for root in roots):
+    roots = analysis.births.roots(choice)
+    if any(analysis.births.moves_of(root) for root in roots):
         return False  # one is moved where it is made, and so the others
     return len(roots) > 1 and all(any(one.birth is Birth.MODULE for one in sources.get(root, ())) for root in roots)
 
@@ -118,7 +118,7 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     if point is None or not isinstance(move.statement, ast.Expr):
         return
     name = called(analysis, node, point)
-    itself = node in analysis.constraints.births.roots(move.args[0])
+    itself = node in analysis.births.roots(move.args[0])
     if name is None or itself or _is_used_before(node, move, analysis):
         return
     for suffix in suffixes(analysis, conflict, point):
@@ -130,7 +130,7 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
 
 def _is_used_before(node: Node, move: Node, analysis: Analysis) -> bool:
     """Whether a module is called before another one is moved, where it would still be on the host."""
-    roots = analysis.constraints.births.roots
+    roots = analysis.births.roots
     return any(
         one.op is Op.CALL and one.index < move.index and node in roots(one.args[0]) for one in node.function.nodes
     )
@@ -178,7 +178,7 @@ def _following(node: Node) -> list[ast.stmt]:
 def _uses(statement: ast.stmt, module: Node, analysis: Analysis) -> bool:
     """Whether a module is called, or given to something, in a statement."""
     inside = set(ast.walk(statement))
-    roots = analysis.constraints.births.roots
+    roots = analysis.births.roots
     return any(
         node.op is Op.CALL
         and node.syntax in inside
@@ -210,7 +210,7 @@ def _in_constructor(analysis: Analysis, source: Source, conflict: Conflict) -> I
     if environment is None:
         return
     point = Point(environment, made.guards.get(last, frozenset()), made.self_node)
-    relative = analysis.constraints.births.objects.moved_as[conflict.birth.node]
+    relative = analysis.births.objects.moved_as[conflict.birth.node]
     as_others = replace(conflict, end=analysis.graph.sources[relative][0], path=())
     for suffix in suffixes(analysis, as_others, point):
         edit = InsertStatement(

@@ -103,7 +103,7 @@ def _may_have_parameters(analysis: Analysis, owner: Class) -> bool:
     """Whether modules of a class have parameters: by what it makes, by bases that are not read, by what it calls."""
     bases = (base.args[0] if base.op is Op.ITEM else base for one in owner.lineage() for base in one.bases)
     others = (one for one in bases if one.op is not Op.CLASS and name(one) not in MODULE_BASES | _EMPTY_BASES)
-    if analysis.constraints.births.holds_tensors(owner) or any(True for _ in others):
+    if analysis.births.holds_tensors(owner) or any(True for _ in others):
         return True
     methods = [method for one in owner.lineage() for method in one.methods.values()]
     called = (node.args[0] for method in methods for node in method.nodes if node.op is Op.CALL)

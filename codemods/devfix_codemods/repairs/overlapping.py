@@ -24,7 +24,7 @@ def overlapping(analysis: Analysis, conflict: Conflict, suffix: Suffix) -> Suffi
 
 def _blocks(analysis: Analysis) -> bool:
     """Whether the file moves batches, and says of none that it need not wait."""
-    births = analysis.constraints.births
+    births = analysis.births
     moves = [
         _call(move)
         for moved, found in births.movers.items()
@@ -36,7 +36,7 @@ def _blocks(analysis: Analysis) -> bool:
 
 def _is_of_batch(analysis: Analysis, end: Node) -> bool:
     """Whether what a value meets was moved itself, and is no module: its sibling."""
-    births = analysis.constraints.births
+    births = analysis.births
     return births.is_move(_call(end)) and not analysis.kinds.is_module(end)
 
 

@@ -59,17 +59,17 @@ class Point:
 
     def _is_bound_in_broken_try(self, name: str) -> bool:
         """Whether this is a handler of what was raised while the name was bound, or before that."""
-        syntax, here = self.node.function.syntax, self.node.statement
-        tries = [one for one in walk(syntax) if isinstance(one, ast.Try | ast.TryStar)]
+        here = self.node.statement
+        tries = [one for one in self.node.function.guards if isinstance(one, ast.Try | ast.TryStar)]
         broken = [one for one in tries if any(here in set(walk(each)) for each in (*one.handlers, *one.finalbody))]
         inside = {part for one in broken for each in one.body for part in walk(each)}
         return self._is_stored_in(inside, name)
 
     def _is_bound_in_ended_loop(self, name: str) -> bool:
-        syntax, here = self.node.function.syntax, self.node.statement
+        here = self.node.statement
         if here is None:
             return False
-        loops = [one for one in walk(syntax) if isinstance(one, ast.For | ast.AsyncFor | ast.While)]
+        loops = [one for one in self.node.function.guards if isinstance(one, ast.For | ast.AsyncFor | ast.While)]
         inside: set[ast.AST] = set()
         for loop in loops:
             parts = set(walk(loop))

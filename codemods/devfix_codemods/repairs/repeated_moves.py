@@ -17,7 +17,7 @@ from devfix_codemods.source import Source
 
 def moved_again(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`net.to(device)` once more, behind the last of the parts that it got in a row."""
-    one = analysis.constraints.births.attached.get(conflict.birth.node)
+    one = analysis.births.attached.get(conflict.birth.node)
     if one is None:
         return
     last = _last_of_row(analysis, one)
@@ -46,7 +46,7 @@ def _says_where(whole: Node, device: Node) -> bool:
 
 def _last_of_row(analysis: Analysis, one: Attachment) -> ast.stmt:
     """The last statement that puts a part into the same module, in the block of the first."""
-    others = analysis.constraints.births.attached.values()
+    others = analysis.births.attached.values()
     row = {each.statement for each in others if each.whole is one.whole}
     behind = rest_of_block(one.whole.function, one.statement)
     return next((each for each in reversed(behind) if each in row), one.statement)

@@ -66,7 +66,7 @@ def _has(analysis: Analysis, owner: Class, attribute: str) -> bool:
     """Whether objects of a class have an attribute: it is set, or its bases, in whatever files, read it."""
     if owner.sets(attribute) or attribute in owner.members:
         return True
-    bases = (one for one in analysis.constraints.births.imported.lineage(owner) if one not in analysis.module.classes)
+    bases = (one for one in analysis.births.imported.lineage(owner) if one not in analysis.module.classes)
     return any(
         node.op is Op.ATTR and node.extra == attribute and node.args[0] is method.self_node
         for one in bases
@@ -95,7 +95,7 @@ def _used(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
 
 def _told(analysis: Analysis, call: Node) -> Node | None:
     """The device that a call is told for what it moves, makes or loads."""
-    place = analysis.constraints.births.place_given(call)
+    place = analysis.births.place_given(call)
     device = loaded_to(call)
     if place is None and device is not None:
         place = place_of(device, analysis.kinds)

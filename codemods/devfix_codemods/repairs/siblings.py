@@ -17,7 +17,7 @@ def like_siblings(analysis: Analysis, conflict: Conflict) -> Conflict:
 
     Where none stands before it, the first one that is moved.
     """
-    births = analysis.constraints.births
+    births = analysis.births
     moves = [
         (one.index, move)
         for one in _siblings(conflict.birth.node)
@@ -36,7 +36,7 @@ def like_siblings(analysis: Analysis, conflict: Conflict) -> Conflict:
 
 def _follows(analysis: Analysis, move: Node, node: Node) -> bool:
     """Whether a sibling is moved to where the value itself is: `y.to(x.device)`."""
-    births = analysis.constraints.births
+    births = analysis.births
     place = births.moves.get(move)
     followed = place.node if place is not None and place.where is Where.FOLLOWS else None
     return followed is not None and node in births.roots(followed)
@@ -48,13 +48,13 @@ def _order(moved: tuple[int, Node]) -> tuple[int, int]:
 
 def comes_first(analysis: Analysis, node: Node, move: Node) -> bool:
     """Whether a value is unpacked before the sibling that is moved."""
-    moved = [one for one in _siblings(node) if move in analysis.constraints.births.moves_of(one)]
+    moved = [one for one in _siblings(node) if move in analysis.births.moves_of(one)]
     return bool(moved) and all(node.index < one.index for one in moved)
 
 
 def count_moved(analysis: Analysis, node: Node) -> int:
     """How many of those that are unpacked beside a value are moved."""
-    return sum(bool(analysis.constraints.births.moves_of(one)) for one in _siblings(node))
+    return sum(bool(analysis.births.moves_of(one)) for one in _siblings(node))
 
 
 def _siblings(node: Node) -> list[Node]:
@@ -118,7 +118,7 @@ def _is_unpacked_where_given(analysis: Analysis, node: Node) -> bool:
     """Whether a batch is given to a function of this file that takes its first, second, … part."""
     if node.op is not Op.ITER:
         return False
-    calls = analysis.constraints.calls
+    calls = analysis.calls
     given = {
         parameter
         for call in analysis.module.users.get(node, ())

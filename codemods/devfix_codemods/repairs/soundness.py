@@ -26,7 +26,7 @@ def is_sound(source: Source, conflict: Conflict, cut: Cut) -> bool:
 def moves_row(analysis: Analysis, source: Source, conflict: Conflict, cut: Cut) -> bool:
     """Whether an attribute is moved where it is read that holds a tuple or a list as well, which have no `.to`: the
     state of an LSTM where that of a GRU is a tensor."""
-    births = analysis.constraints.births
+    births = analysis.births
     stored, calls = births.attributes.stored, births.calls
     nodes = (conflict.birth.node, *(step.node for step in conflict.path))
     rows = {str(one.extra) for one in nodes if one.op is Op.FIELD and _may_be_row(stored.get(one, ()), calls)}

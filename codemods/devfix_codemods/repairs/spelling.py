@@ -137,6 +137,6 @@ def _kept(analysis: Analysis, parameter: Node) -> str | None:
     made, owner = parameter.function, parameter.function.owner
     if made.name != "__init__" or owner is None:
         return None
-    stored = analysis.constraints.births.attributes.stored
+    stored = analysis.births.attributes.stored
     own = (str(one.key) for one in made.stores if one.value is parameter and one.base is made.self_node)
     return next((one for one in own if stored.get(owner.field_of(one)) == [parameter]), None)

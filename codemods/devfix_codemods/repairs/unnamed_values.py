@@ -71,9 +71,9 @@ def _buffer_of(made: Function) -> str | None:
 def _is_born_on_host(analysis: Analysis, field: Node) -> bool:
     """Whether a method leaves in an attribute what it makes on the host, which is misplaced as well."""
     values = (edge.other for edge in analysis.graph.edges[field] if edge.turn is Turn.DOWN)
-    roots = (root for one in values for root in analysis.constraints.births.roots(one))
+    roots = (root for one in values for root in analysis.births.roots(one))
     sources = (source for root in roots for source in analysis.graph.sources.get(root, ()))
-    registered = field in analysis.constraints.births.attributes.registered
+    registered = field in analysis.births.attributes.registered
     return not registered and any(one.birth in MADE for one in sources)
 
 

@@ -21,7 +21,7 @@ def message(analysis: Analysis, conflict: Conflict) -> str:
     """`y` stays on the host, but meets `model(x)` on `device` in `criterion`."""
     value = f"`{text(conflict.birth.node)}`"
     operation = next(conflict.operations, None)
-    holder = analysis.constraints.births.unregistered.get(conflict.birth.node)
+    holder = analysis.births.unregistered.get(conflict.birth.node)
     if holder is not None:
         kept = f"self.{holder.attribute}"
         what = f"{holder.sort.lower()}s"
@@ -53,7 +53,7 @@ def born(conflict: Conflict) -> str:
 
 def stops(analysis: Analysis, conflict: Conflict) -> Iterator[tuple[Node, str]]:
     """The operations in which the value meets others, and where the path ends, each with a note."""
-    attached = analysis.constraints.births.attached.get(conflict.birth.node)
+    attached = analysis.births.attached.get(conflict.birth.node)
     if attached is not None and attached.use is not None:
         yield attached.use, "its module is used here"
     index = conflict.meeting if conflict.is_of_index else None
