@@ -84,6 +84,27 @@ READ = {
         def pack(rnn, sample: dict[str, torch.Tensor]):
             return nn.utils.rnn.pack_padded_sequence(sample["x"], sample["lengths"])
     """,
+    "a list of what a model gives": """
+        def collect(net: nn.Module, loader, device):
+            found = []
+            for x in loader:
+                found.append(net(x.to(device)))
+            return np.concatenate(found)
+    """,
+    "a list of the rows of what is moved": """
+        def collect(loader, device):
+            found = []
+            for x in loader:
+                found.extend(torch.relu(x.to(device)))
+            return np.array(found)
+    """,
+    "a part of such a list": """
+        def collect(loader, device):
+            found = []
+            for x in loader:
+                found.append(torch.relu(x.to(device)))
+            return np.histogram(found[0])
+    """,
     "arithmetic of what is moved": """
         def show(x, device):
             y = x.to(device) * 2
@@ -92,6 +113,27 @@ READ = {
 }
 
 LEFT = {
+    "a list of numbers of what is moved": """
+        def collect(loader, device):
+            found = []
+            for x in loader:
+                found.extend(torch.relu(x.to(device)).tolist())
+            return np.array(found)
+    """,
+    "a list of copies of what a model gives": """
+        def collect(net: nn.Module, loader, device):
+            found = []
+            for x in loader:
+                found.append(net(x.to(device)).cpu())
+            return np.concatenate(found)
+    """,
+    "a part of a list of arrays": """
+        def collect(net: nn.Module, loader, device):
+            found = []
+            for x in loader:
+                found.append(net(x.to(device)).detach().cpu().numpy())
+            return np.histogram(found[0])
+    """,
     "what is made on the host, and detached": """
         def show(device):
             return torch.ones(3, requires_grad=True).detach().numpy()

@@ -3,7 +3,29 @@
 import pytest
 from devfix_codemods.findings import Safety
 
+PREFETCHER = """
+        class Prefetcher:
+            def __init__(self, loader):
+                self.batches = iter(loader)
+            def load(self):
+                try:
+                    self.x, self.y = next(self.batches)
+                except StopIteration:
+                    self.x = self.y = None
+                    return
+                self.x = self.x.to(device)
+                {moved}
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = nn.Linear(3, 3).to(device)
+        def train(loader):
+            batches = Prefetcher(loader)
+            batches.load()
+            while batches.x is not None:
+                F.mse_loss(net(batches.x), batches.y).backward()
+                batches.load()
+"""
 REPAIRED = {
+    "attributes of one batch": (PREFETCHER.format(moved=""), "        self.y = self.y.to(device)\n"),
     "a twin of which another method is called": (
         """
         def sample(rows, weights, device):
@@ -57,6 +79,7 @@ def test_what_is_written(repairs, program: str, lines: str) -> None:
 
 
 LEFT = {
+    "attributes of one batch, both of which are moved": PREFETCHER.format(moved="self.y = self.y.to(device)"),
     "a twin that is computed of another thing": """
         def join(batch, sizes, device):
             ids = batch["ids"].repeat(2, 1).to(device)

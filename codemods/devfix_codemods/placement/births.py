@@ -168,6 +168,7 @@ class Births:
                     self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("named-for-host",)))
                 if node not in self.callees:
                     self._elements.born(node)
+        self._elements.spread()
         for function in self.module.functions:
             self._parameters(function)
             if gives_host(function):
@@ -321,7 +322,8 @@ class Births:
                 if owner is not None and is_input and not is_index(parameter) and not is_only_returned(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
                 link = "forward-input" if is_input else self.expecting.link(parameter, "parameter")
-                if function not in self.host_functions and not self.defaults.is_test:
+                spread = any(one.birth is Birth.LOADER for one in self.graph.sources.get(parameter, ()))
+                if function not in self.host_functions and not self.defaults.is_test and not spread:
                     self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
 
     def _may_be_tensor(self, parameter: Node) -> bool:

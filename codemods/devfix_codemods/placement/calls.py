@@ -1,6 +1,6 @@
 """Which calls run which functions of the same file, and which values are such functions."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from types import MappingProxyType
 
 from devfix_codemods.catalogue import Effect, effect, method_effect
@@ -147,6 +147,12 @@ def method(owner: Class, name: str, depth: int = 0) -> Function | None:
     return next((one for one in (method(base, name, depth + 1) for base in bases) if one is not None), None)
 
 
+def getter(owner: Class, name: str) -> Function | None:
+    """The property that reads an attribute of objects of a class."""
+    found = method(owner, name)
+    return found if found is not None and not _PROPERTIES.isdisjoint(found.decorators) else None
+
+
 def goes_through(parameter: Node) -> bool:
     """Whether a function takes but the elements of a parameter, or counts them: `for one in rows`, `zip(xs, rows)`."""
     uses = [one for one in parameter.function.nodes if parameter in one.args]
@@ -178,5 +184,23 @@ def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node
     return found
 
 
+def spread(call: Node, called: Function) -> Iterator[tuple[Node, Node, object]]:
+    """The parameters that get the parts of what a call spreads, each with that and the key: `step(*batch)`."""
+    named = {one for _, one in bound(call, called)}
+    rest = [
+        one
+        for word, one in called.parameters.items()
+        if one not in named
+        and one is not called.self_node
+        and word not in called.defaults
+        and not str(one.extra).startswith("*")
+    ]
+    stars = [(one, word) for one, word in zip(call.args[1:], call.extras) if word in {"*", "**"}]
+    for value, star in stars if len(stars) == 1 else ():
+        first = 0 if star == "*" else None
+        yield from ((one, value, one.extra if first is None else first + at) for at, one in enumerate(rest))
+
+
 DEEPEST = 6
+_PROPERTIES = frozenset({"property", "cached_property"})
 _GOING_THROUGH = ("enumerate", "zip", "len", "list", "tuple", "reversed")

@@ -12,7 +12,7 @@ from devfix_codemods.ir.keys import method_name, name
 from devfix_codemods.ir.nodes import ALWAYS, Store
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.call_constraints import Calls
-from devfix_codemods.placement.calls import constructing
+from devfix_codemods.placement.calls import constructing, getter
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
@@ -160,6 +160,7 @@ class Constraints:
                 steady = once and self.kinds.of(node) is Kind.TENSOR
                 link = "field-of-constructor" if steady else "field"
                 self.graph.same(field, node, link, node.guard)
+            self._property(node, owner)
             return
         if node in self.births.callees or name(node) is not None:
             return
@@ -169,6 +170,12 @@ class Constraints:
             self.graph.same(base, node, "view", node.guard)
         else:
             self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else "part")
+
+    def _property(self, node: Node, owner: Class) -> None:
+        read = getter(owner, str(node.extra))
+        for value, guard in read.returns if read is not None else ():
+            if self.kinds.may_live(value):
+                self.graph.flows(value, node, "call", guard, -(node.index + 1))
 
     def _is_constructing(self, node: Node, owner: Class) -> bool:
         """Whether the module that has an attribute is being made, so that no `.to` has moved it."""

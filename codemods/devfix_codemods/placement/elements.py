@@ -1,5 +1,6 @@
 """Elements: the parts of the batches that loaders give, which are born on the host unless something has placed them."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.batches import Batches
+from devfix_codemods.placement.calls import bound, spread
 from devfix_codemods.placement.data_graphs import moves_graphs
 from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.graph import Birth, Source
@@ -51,6 +53,32 @@ class Elements:
             place = self._datasets.place_of(_iterable(node, self._kinds), _index(node))
             if place is not None:
                 self._graph.add(Source(node, place, Birth.MOVE, ("placed-by-dataset",)))
+
+    def spread(self) -> None:
+        """`step(*batch)`: the parameters of a function that gets nothing but the parts of batches."""
+        gotten: dict[Node, list[tuple[Node, object] | None]] = defaultdict(list)
+        for call, called in self._births.calls.items():
+            for _, parameter in bound(call, called):
+                gotten[parameter].append(None)
+            for parameter, value, key in spread(call, called):
+                gotten[parameter].append((value, key) if self.is_of_batch(value) else None)
+        for parameter, all_given in gotten.items():
+            given = [one for one in all_given if one is not None]
+            if len(given) == len(all_given) and all(self._is_born_as(parameter, *one) for one in given):
+                surely = all(self._kinds.says_surely(_iterable(one, self._kinds), Kind.LOADER) for one, _ in given)
+                self._add(parameter, Birth.LOADER, "loader-item" if surely else "named-loader")
+
+    def _is_born_as(self, parameter: Node, batch: Node, key: object) -> bool:
+        """Whether a part of a batch that a parameter gets is a tensor that nothing has placed yet."""
+        iterable = _iterable(batch, self._kinds)
+        return (
+            self._kinds.of(parameter) in {None, Kind.TENSOR}
+            and self._comes_from_host(parameter)
+            and self._comes_from_host(batch)
+            and not (self._is_refilled(batch) or batch in self.replaced or self._comes_placed(batch))
+            and not (self._batches.is_placed(iterable, key) or self._batches.is_plain(iterable, key))
+            and not self._datasets.stays(iterable, key)
+        )
 
     def _is_of_dataset(self, node: Node) -> bool:
         """Whether a value is a graph that its data set gives on the host."""

@@ -28,6 +28,7 @@ class Joined:
     def is_moved(self, node: Node, depth: int = 0) -> bool:
         """Whether every use of a value ends in a move: of parts, of what those are joined to, of what is made alike."""
         users = [one for one in self._users.get(node, ()) if one is not node and not _says_little(node, one)]
+        users = users if node not in self._kept else [one for one in users if self._is_read(one)]
         if depth == MOST_JOINED or not users:
             return node.op is Op.PHI or self._is_only_measured(node)
         return all(
@@ -38,6 +39,10 @@ class Joined:
             or self._moves_given(node, one, depth + 1)
             for one in users
         )
+
+    def _is_read(self, user: Node) -> bool:
+        """Whether it is no join of branches that nothing reads."""
+        return user.op is not Op.PHI or user in self._births.module.read
 
     def ends_on_host(self, node: Node, depth: int = 0) -> bool:
         """Whether every use of a value, or of what alone is computed of it, makes numbers, lists or arrays of it, or

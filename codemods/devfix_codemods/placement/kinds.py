@@ -101,8 +101,6 @@ class Kinds(Facts):
         parts_of_displays(self)
         given_and_got(self)
         parts_of_one(self)
-        for function in module.functions:
-            say_filled(self, function)
         given_to_modules(self)
         moved_callables(self)
         moved_operands(self)
@@ -117,6 +115,8 @@ class Kinds(Facts):
         called_models(self)
         called_parts(self)
         computed_by_modules(self)
+        for function in module.functions:
+            say_filled(self, function)
 
     def _function(self, function: Function) -> None:
         owner, itself = function.owner, function.self_node

@@ -1,5 +1,6 @@
-"""What mappings hold: what is put into one under keys that are computed is what is read under such keys."""
+"""What mappings and lists hold: what is put into one is what is read of it, under keys that are computed, or at all."""
 
+import ast
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def say_filled(kinds: "Kinds", function: Function) -> None:
-    """Say of the parts of the mappings that a function fills with tensors alone that they are tensors."""
+    """Say of the parts of what a function fills with tensors alone that they are tensors."""
     filled: dict[Node, list[Store]] = defaultdict(list)
     for store in function.stores:
-        if not store.is_attribute and store.base.op is Op.MAPPING and not store.base.args:
+        if not store.is_attribute and store.base.op in _EMPTY and not store.base.args:
             filled[store.base].append(store)
     of_tensors = {
         base
@@ -23,5 +24,13 @@ def say_filled(kinds: "Kinds", function: Function) -> None:
         if all(one.key is None and kinds.of(one.value) is Kind.TENSOR for one in stores)
     }
     for node in function.nodes if of_tensors else ():
-        if node.op is Op.ITEM and node.args[0] in of_tensors:
+        if node.op in _PARTS and node.args[0] in of_tensors and not _is_slice(node):
             kinds.say(node, Kind.TENSOR, 1)
+
+
+def _is_slice(part: Node) -> bool:
+    return isinstance(part.syntax, ast.Subscript) and isinstance(part.syntax.slice, ast.Slice)
+
+
+_EMPTY = frozenset({Op.MAPPING, Op.SEQUENCE})
+_PARTS = frozenset({Op.ITEM, Op.ITER})

@@ -131,7 +131,7 @@ class Readers:
         kind = self._kinds.of(value)
         if kind is not None or self._kinds.is_among(value, self._kinds.itemized):
             return kind is Kind.TENSOR
-        if value.op is Op.CALL and not names(value.args[0]) and self._kinds.is_module(value.args[0]):
+        if self._is_result(value):
             return True
         if value.op is Op.CONST:
             return False
@@ -141,6 +141,16 @@ class Readers:
         return self._is_of_torch(value) and any(
             one.guard <= call.guard and not is_thrown_away(one) for one in self._copies_of(value)
         )
+
+    def _is_filling(self, value: Node) -> bool:
+        """Whether what is put into a list is a tensor: `rows.append(net(x))`, and `rows.extend(out)` of each row."""
+        whole = value.args[0] if value.op is Op.ITER else value
+        return self._kinds.of(whole) is Kind.TENSOR or self._is_result(whole)
+
+    def _is_result(self, value: Node) -> bool:
+        """Whether a module gives a value of which nothing else is known."""
+        called = value.op is Op.CALL and self._kinds.of(value) is None and not names(value.args[0])
+        return called and self._kinds.is_module(value.args[0])
 
     def _is_other_than_tensor(self, given: Node) -> bool:
         """Whether what a caller gives is surely no tensor: an array or a list has no `.cpu()`."""
@@ -178,7 +188,7 @@ class Readers:
         return self._kinds.of(value) is Kind.SEQUENCE and any(
             not store.is_attribute
             and self._kinds.find(store.base) is self._kinds.find(value)
-            and self._kinds.of(store.value) is Kind.TENSOR
+            and self._is_filling(store.value)
             for store in value.function.stores
         )
 

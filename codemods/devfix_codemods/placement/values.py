@@ -8,7 +8,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
-from devfix_codemods.placement.calls import bound, method
+from devfix_codemods.placement.calls import bound, getter, method
 from devfix_codemods.placement.evidence import UNKNOWN, of_api, of_item, of_method, of_tokenizer
 from devfix_codemods.placement.looked_up import is_looked_up, makes_module
 from devfix_codemods.placement.naming import bound_name, is_device_text, sounds_like_class
@@ -65,6 +65,7 @@ def _attr(kinds: "Kinds", node: Node) -> None:
     owner = kinds.object_class(base)
     if owner is not None:
         of_field(kinds, node, owner)
+        _property(kinds, node, owner)
     for qualified in names(node)[:1]:
         found = kind(qualified)
         if found in {Kind.DTYPE, Kind.NUMBER}:
@@ -85,6 +86,13 @@ def _attr(kinds: "Kinds", node: Node) -> None:
         node.extra == "grad" or (node.extra in rows.TENSOR_ATTRIBUTES and kinds.of(base) is Kind.TENSOR)
     ):
         kinds.say(node, Kind.TENSOR)
+
+
+def _property(kinds: "Kinds", node: Node, owner: Class) -> None:
+    read = getter(owner, str(node.extra))
+    for value, _ in read.returns if read is not None else ():
+        if not is_none(value):
+            kinds.unify(node, value)
 
 
 def of_field(kinds: "Kinds", node: Node, owner: Class) -> None:

@@ -8,7 +8,7 @@ from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.displays import LEFT
-from devfix_codemods.placement.graph import Turn
+from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
 from devfix_codemods.repairs.devices import suffixes
@@ -146,18 +146,21 @@ def _spelled(part: Node, conflict: Conflict) -> ast.expr | None:
 
 
 def _rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """`batch = {k: v.to(device) for k, v in batch.items()}` in front of the call that unpacks it."""
+    """`batch = {k: v.to(device) for k, v in batch.items()}`, or a list, in front of the call that unpacks it."""
     call = next((one for one in conflict.operations if one.op is Op.CALL), None)
     point = before(call) if call is not None else None
     if call is None or point is None or call.statement is None or call.function is not conflict.birth.node.function:
         return
-    for suffix in suffixes(analysis, conflict, point) if is_given(call, conflict, "**") else ():
-        if name_at(conflict.birth.node, call) is not None:
-            yield from rebuilt(source, conflict.birth.node, call, suffix, sure=False)
+    star = star_of(conflict.birth.node, call)
+    for suffix in suffixes(analysis, conflict, point) if star is not None else ():
+        if star is not None and name_at(conflict.birth.node, call) is not None:
+            yield from rebuilt(source, conflict.birth.node, call, suffix, star, sure=False)
 
 
-def is_given(call: Node, conflict: Conflict, star: str) -> bool:
-    return any(one is conflict.birth.node and each == star for one, each in zip(call.args[1:], call.extras))
+def star_of(batch: Node, call: Node) -> str | None:
+    """By which star a call gets the parts of a batch."""
+    given = zip(call.args[1:], call.extras)
+    return next((word for one, word in given if one is batch and word in {"*", "**"}), None)
 
 
 def _before_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -165,7 +168,8 @@ def _before_use(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     node = conflict.birth.node
     default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None
     uses = [one for one in node.function.nodes if node in one.args and one.statement is not None]
-    if node.op is not Op.PARAM or default is not None or not uses or conflict.end.node.function is not node.function:
+    here = conflict.birth.birth is Birth.LOADER or conflict.end.node.function is node.function
+    if node.op is not Op.PARAM or default is not None or not uses or not here:
         return
     first = min(uses, key=lambda one: one.index)
     point = before(first)
@@ -177,7 +181,8 @@ def _before_use(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
         return
     for suffix in suffixes(analysis, conflict, point):
         code = suffix.statement(str(node.extra))
-        edit = InsertStatement(source.span(anchor), "after" if is_chosen else "before", code)
+        rank = (node.syntax.lineno, node.syntax.col_offset) if isinstance(node.syntax, ast.arg) else ()
+        edit = InsertStatement(source.span(anchor), "after" if is_chosen else "before", code, rank)
         yield Cut((edit, *suffix.edits), f"Move `{node.extra}`")
 
 

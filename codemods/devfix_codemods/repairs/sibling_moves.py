@@ -41,7 +41,7 @@ def in_row(source: Source, conflict: Conflict) -> Iterator[Cut]:
 
 def in_display(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`self.x, self.y.cuda()`: where another one is moved in a display, wherever the conflict ends."""
-    births, node = analysis.constraints.births, conflict.birth.node
+    births, node = analysis.births, conflict.birth.node
     for row in node.function.nodes:
         if row.op is not Op.SEQUENCE or row.extra != "tuple" or row.statement is None:
             continue
@@ -92,9 +92,9 @@ def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> It
 
 
 def _rebinds(statement: ast.stmt) -> bool:
-    """`x = x.to(device)`, as against a call that gets a moved value."""
+    """`x = x.to(device)`, `self.x = self.x.to(device)`, as against a call that gets a moved value."""
     match statement:
-        case ast.Assign(targets=[ast.Name() | ast.Tuple()]):
+        case ast.Assign(targets=[ast.Name() | ast.Tuple() | ast.Attribute()]):
             return True
         case ast.Expr(value=ast.Call(func=ast.Attribute())):
             return True
@@ -118,7 +118,7 @@ def _taken_apart_between(analysis: Analysis, node: Node, move: Node) -> bool:
     """Whether a part of a graph gets a name before the sibling is moved: `x = data.x`, which would stay on the host."""
     if node not in analysis.kinds.data_graphs:
         return False
-    callees = analysis.constraints.births.callees
+    callees = analysis.births.callees
     return any(
         one.op in {Op.ATTR, Op.ITEM}
         and one.args[0] is node

@@ -11,7 +11,7 @@ from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import OF_BATCHES, Birth, Turn
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.elements import is_given
+from devfix_codemods.repairs.elements import star_of
 from devfix_codemods.repairs.siblings import count_moved, is_container
 
 
@@ -35,14 +35,14 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
         loaded = conflict.birth.birth is Birth.LOADER
         return (operation.op in {Op.OPERATION, Op.COMPARE} and loaded) or operation.extra == "MatMult"
     if (
-        analysis.constraints.births.loaders.may_be_none(node)
+        analysis.births.loaders.may_be_none(node)
         or analysis.kinds.says(node, Kind.TEXT)
         or (reads_key(node) and conflict.end.node not in operation.args)
     ):
         return False
-    if is_container(analysis, node) or _is_unpacked(operand, operation):
-        return any(one.edge.turn is Turn.OUT for one in conflict.path) or is_given(operation, conflict, "**")
-    collated = analysis.constraints.births.loaders.is_tensor(node)
+    if is_container(analysis, node) or star_of(operand, operation) is not None:
+        return any(one.edge.turn is Turn.OUT for one in conflict.path) or star_of(node, operation) is not None
+    collated = analysis.births.loaders.is_tensor(node)
     if collated or count_moved(analysis, node) > 1 or operation.args[0].extra in libraries.COMPUTING:
         return True
     first = operation.args[1:2] == (operand,)
@@ -87,8 +87,3 @@ def _is_converted(node: Node) -> bool:
     """`x.float()`: of what loaders give, a tensor alone has that method."""
     callees = (one.args[0] for one in node.function.nodes if one.op is Op.CALL and len(one.args) == 1)
     return any(one.op is Op.ATTR and one.args[0] is node and one.extra in rows.CONVERSIONS for one in callees)
-
-
-def _is_unpacked(operand: Node, call: Node) -> bool:
-    """`model(**batch)`: a mapping or a list, which has no `.to`."""
-    return any(one is operand and each in {"*", "**"} for one, each in zip(call.args[1:], call.extras))

@@ -1,4 +1,4 @@
-"""Cuts of mappings whose entries a call gets by their names: `model(**batch)`."""
+"""Cuts of batches whose parts a call gets: `model(**batch)`, `model(*batch)`."""
 
 import ast
 from collections.abc import Iterator
@@ -30,25 +30,31 @@ def unpacked(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     if move is None and not _holds_tensors(analysis, conflict):
         return
     for suffix in suffixes(analysis, conflict, point):
-        cuts = _itself(source, mapping, call, suffix, move) if move else rebuilt(source, mapping, call, suffix)
+        cuts = _itself(source, mapping, call, suffix, move) if move else rebuilt(source, mapping, call, suffix, "**")
         yield from cuts
 
 
-def rebuilt(source: Source, mapping: Node, call: Node, suffix: Suffix, *, sure: bool = True) -> Iterator[Cut]:
-    """`batch = {k: v.to(device) for k, v in batch.items()}` in front of the call that unpacks it."""
-    name = name_at(mapping, call)
+def rebuilt(source: Source, batch: Node, call: Node, suffix: Suffix, star: str, *, sure: bool = True) -> Iterator[Cut]:
+    """`batch = {k: v.to(device) for k, v in batch.items()}` in front of the call that unpacks it; of `*`, a list."""
+    name = name_at(batch, call)
+    moved = _moved if star == "**" else _moved_row
     if name is not None and call.statement is not None:
-        code = f"{name} = {_moved(name, suffix)}"
+        code = f"{name} = {moved(name, suffix)}"
         edit: Edit = InsertStatement(source.span(call.statement), "before", _where_told(suffix, code))
         yield Cut((edit, *suffix.edits), f"Move the items of `{name}`", sure=sure, harmless=suffix.follows)
-    elif suffix.test is None and isinstance(mapping.syntax, ast.expr) and mapping.statement is call.statement:
-        edit = ReplaceExpression(source.span(mapping.syntax), _moved("__node__", suffix))
+    elif suffix.test is None and isinstance(batch.syntax, ast.expr) and batch.statement is call.statement:
+        edit = ReplaceExpression(source.span(batch.syntax), moved("__node__", suffix))
         yield Cut((edit, *suffix.edits), "Move its items", sure=sure, harmless=suffix.follows)
 
 
 def _moved(mapping: str, suffix: Suffix) -> str:
     key, value = suffix.beside("k"), suffix.beside("v")
     return f"{{{key}: {value}{suffix.text} for {key}, {value} in {mapping}.items()}}"
+
+
+def _moved_row(row: str, suffix: Suffix) -> str:
+    one = suffix.beside("one")
+    return f"[{one}{suffix.text} for {one} in {row}]"
 
 
 def _where_told(suffix: Suffix, code: str) -> str:
