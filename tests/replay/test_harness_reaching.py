@@ -157,7 +157,13 @@ def test_what_is_given_to_numpy_was_saved_on_the_host(read: str, is_array: bool)
 
 @pytest.mark.parametrize(
     ("given", "on_host", "on_device"),
-    [("y.detach().cpu()[0]", {"logits"}, set()), ("y", set(), set()), ("y.cuda()", set(), {"logits"})],
+    [
+        ("y.detach().cpu()[0]", {"logits"}, set()),
+        ("y", set(), set()),
+        ("x.float()", set(), set()),
+        ("x.view(2).new_zeros(3, device=where)", set(), {"logits"}),
+        ("y.cuda()", set(), {"logits"}),
+    ],
 )
 def test_what_callers_in_other_files_give_is_where_these_put_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, on_host: set[str], on_device: set[str]
