@@ -212,9 +212,11 @@ class _Driving:
         """The patched file among those that it imports, as far as these are patched, too."""
         data = {str(path): data for path, data in self.version.data.items() if data is not None}
         path = str(self.change.path)
-        return Reached(
-            path, ast.parse(self._patch.after), DiskFiles(top_of(str(self.change.path.parent)), unsaved=data)
-        )
+        files = DiskFiles(top_of(str(self.change.path.parent)), unsaved=data)
+        return Reached(path, ast.parse(self._patch.after), files, speakers=self._speakers)
+
+    def _speakers(self, word: str) -> Iterator[str]:
+        return (str(path) for path, _ in self.schedule.stage.workspace.sources(word.encode()))
 
     def _needs_accelerator(self, name: str, first: int, last: int) -> bool:
         return self._reached.asks_before(name, first) or self._reached.asks_after(name, last)

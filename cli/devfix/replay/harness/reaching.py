@@ -4,9 +4,10 @@ Then nobody comes there on a machine without it, or nobody comes any further, wh
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeGuard
 
 from devfix_codemods.project.imports import Files, find
 
@@ -23,6 +24,10 @@ _ASKING = frozenset({"set_device", "current_device", "get_device_name", "get_dev
 """Functions of `torch.cuda` that fail without a card."""
 
 
+Speakers = Callable[[str], Iterable[str]]
+"""The paths of the files of the project in which a word stands."""
+
+
 @dataclass
 class Reached:
     """One file of a project, `path` its name in `files`."""
@@ -31,15 +36,19 @@ class Reached:
     tree: ast.Module
     files: Files
     trees: dict[str, ast.Module | None] = field(default_factory=dict)
+    speakers: Speakers = lambda word: ()
 
-    def asks_before(self, name: str, line: int) -> bool:
-        """Whether CUDA was surely asked for when the function `name`, or without one the file, comes to a line."""
+    def asks_before(self, name: str, line: int, seen: Set[tuple[str, str]] = frozenset()) -> bool:
+        """Whether CUDA was surely asked for when the function `name`, or without one the file, comes to a line.
+
+        `seen` are the functions whose callers are asked already.
+        """
         if not name:
             return self._asks(_passed(self.tree.body, line), 0)
         scope = definition(self.tree, name.split("."))
         if self._asks(_passed(getattr(scope, "body", []), line), 0) or self._asks_when_loaded(0):
             return True
-        return self._asks_where_made(name) or self._is_called_late(name)
+        return self._asks_where_made(name) or self._is_called_late(name, seen)
 
     def asks_after(self, name: str, line: int) -> bool:
         """Whether CUDA is surely asked for by what runs in the function, or without one in the file, after a line."""
@@ -52,18 +61,39 @@ class Reached:
         maker = definition(self.tree, [*owner.split("."), "__init__"]) if owner and method != "__init__" else None
         return maker is not None and self._asks(_passed(maker.body), 1)
 
-    def _is_called_late(self, name: str) -> bool:
-        """Whether the file calls a function of its own, and always after it has asked."""
-        called = name.rpartition(".")[2]
-        if "." in name or called.startswith("__"):
+    def _is_called_late(self, name: str, seen: Set[tuple[str, str]]) -> bool:
+        """Whether the project calls a function, and always after it has asked."""
+        if "." in name or name.startswith("__") or len(seen) >= DEEPEST:
             return False
-        found = [
-            self._asks(_passed(node.body, call.lineno), 1) or self._asks_where_made(caller)
-            for caller, node in functions(self.tree)
-            for call in ast.walk(node)
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == called
-        ]
-        return bool(found) and all(found)
+        seen = {*seen, (self.path, name)}
+        found = [(home, caller, call) for home, caller, call in self._uses(name) if (home.path, caller) not in seen]
+        return bool(found) and all(
+            call is not None and (home._asks_in(call) or home.asks_before(caller, call.lineno, seen))
+            for home, caller, call in found
+        )
+
+    def _asks_in(self, call: ast.Call) -> bool:
+        """Whether what a call is given asks when it is made."""
+        given = [*call.args, *(one.value for one in call.keywords)]
+        return any(_asks(node) for one in given for node in _surely_run(one))
+
+    def _uses(self, name: str) -> Iterator[tuple["Reached", str, ast.Call | None]]:
+        """Where a function of the file is called in the project: the file, the function and the call.
+
+        There is no call where it is handed on, to be called by others.
+        """
+        others = (self._at(path) for path in self.speakers(name) if path != self.path)
+        for home in (self, *(one for one in others if one is not None)):
+            for caller, scope in [("", home.tree), *functions(home.tree)]:
+                nodes = list(ast.walk(scope) if caller else own_nodes(scope))
+                called = {id(one.func): one for one in nodes if isinstance(one, ast.Call)}
+                own = {name} & {one.arg if isinstance(one, ast.arg) else one.id for one in nodes if _binds(one)}
+                meant = (one for one in nodes if not own and _last(one) == name and home._means(one, self.path, name))
+                yield from ((home, caller, called.get(id(one))) for one in meant)
+
+    def _means(self, node: ast.AST, path: str, name: str) -> bool:
+        home, parts = self._meant(ast.unparse(node).split("."))
+        return home is not None and home.path == path and list(parts) == [name]
 
     def _asks_when_loaded(self, depth: int) -> bool:
         return depth < DEEPEST and self._asks(_passed(self.tree.body), depth)
@@ -86,16 +116,34 @@ class Reached:
     def _called(self, callee: ast.expr) -> tuple["Reached | None", Sequence[ast.stmt]]:
         """The body of the function, or of the constructor of the class, that is called by its name."""
         parts = ast.unparse(callee).split(".") if isinstance(callee, ast.Name | ast.Attribute) else []
-        if not parts or not all(one.isidentifier() for one in parts):
-            return None, ()
-        home: Reached | None = self
-        if parts[0] in self._imports:
-            home, rest = self._file(self._imports[parts[0]])
-            parts = [*rest, *parts[1:]]
+        home, parts = self._meant(parts)
         scope = definition(home.tree, parts) if home is not None and parts else None
         if isinstance(scope, ast.ClassDef):
             scope = definition(scope, ["__init__"])
         return (home, scope.body) if isinstance(scope, ast.FunctionDef) else (None, ())
+
+    def _meant(self, parts: list[str], depth: int = 0) -> tuple["Reached | None", list[str]]:
+        """The file that defines what a dotted name stands for, also where others hand it on, and its name there."""
+        if not parts or not all(one.isidentifier() for one in parts) or depth > DEEPEST:
+            return None, []
+        if parts[0] in self._imports:
+            ways = [self._imports[parts[0]]]
+        elif definition(self.tree, parts[:1]) is not None:
+            return self, parts
+        else:
+            ways = [f"{star}{'' if star.endswith('.') else '.'}{parts[0]}" for star in self._stars]
+        for dotted in ways:
+            home, rest = self._file(dotted)
+            found = home._meant([*rest, *parts[1:]], depth + 1) if home is not None else (None, [])
+            if found[0] is not None:
+                return found
+        return None, []
+
+    @cached_property
+    def _stars(self) -> list[str]:
+        """The modules of which the file imports all names."""
+        found = (one for one in ast.walk(self.tree) if isinstance(one, ast.ImportFrom) and one.names[0].name == "*")
+        return ["." * one.level + (one.module or "") for one in found]
 
     @cached_property
     def _imports(self) -> dict[str, str]:
@@ -115,10 +163,16 @@ class Reached:
         if found is None:
             return None, ()
         path, rest = found
+        return self._at(path), rest
+
+    def _at(self, path: str) -> "Reached | None":
+        """The file of the project with that path, None where it is no Python."""
+        if path == self.path:
+            return self
         if path not in self.trees:
             self.trees[path] = _parsed(self.files.read(path))
         tree = self.trees[path]
-        return (Reached(path, tree, self.files, self.trees), rest) if tree is not None else (None, ())
+        return Reached(path, tree, self.files, self.trees, self.speakers) if tree is not None else None
 
 
 def _parsed(data: bytes | None) -> ast.Module | None:
@@ -182,3 +236,14 @@ def _asks(node: ast.AST) -> bool:
     if ast.unparse(node.func).startswith("torch.cuda."):
         return node.func.attr in _ASKING
     return node.func.attr == "cuda" or (bool(devices) and node.func.attr != "device")
+
+
+def _last(node: ast.AST) -> str:
+    """The last part of a name that is read; empty where it is none."""
+    if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return ""
+    return node.id if isinstance(node, ast.Name) else node.attr
+
+
+def _binds(node: ast.AST) -> TypeGuard[ast.arg | ast.Name]:
+    return isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
