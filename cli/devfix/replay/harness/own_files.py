@@ -52,16 +52,34 @@ def saves_host_copies(tree: ast.Module) -> bool:
 
 
 def loads_arrays(tree: ast.Module, name: str, line: int) -> bool:
-    """Whether what a function, or without a name the file, loads at a line is given to numpy as it is: so it was saved
-    on the host, for numpy takes nothing that is on a device.
+    """Whether what a function, or without a name the file, loads at a line is given to numpy as it is, or after it was
+    computed with: so it was saved on the host, for numpy takes nothing that is on a device.
     """
     scope = dict(functions(tree)).get(name, tree) if name else tree
     nodes = list(own_nodes(scope))
     taken = [(target, _holder(value)) for one in nodes for target, value in _taken(one)]
     at_line = (one for one in nodes if isinstance(one, ast.Assign) and one.lineno <= line <= (one.end_lineno or 0))
     loaded = _spread({word for one in at_line for target in one.targets for word in _names(target)}, taken)
-    calls = (one for one in nodes if isinstance(one, ast.Call) and re.match(r"(np|numpy)\.", ast.unparse(one.func)))
-    return any(_holder(one) in loaded for call in calls for one in call.args)
+    calls = [one for one in nodes if isinstance(one, ast.Call)]
+    given = (one for call in calls if re.match(r"(np|numpy)\.", ast.unparse(call.func)) for one in call.args)
+    read = (one for call in calls if called_name(call) == "numpy" for one in _computed_of(call.func))
+    return any(_holder(one) in loaded for one in given) or not loaded.isdisjoint(read)
+
+
+def _computed_of(value: ast.expr) -> Iterator[str]:
+    """The names of what is computed on: `found` of `(found["x"] * 255).permute(1, 2, 0)`, but not behind `.cpu()`."""
+    match value:
+        case ast.Name(id=name):
+            yield name
+        case ast.Call(func=ast.Attribute(attr=attr) as func) if attr not in _ELSEWHERE:
+            yield from _computed_of(func)
+        case ast.Attribute(value=inner) | ast.Subscript(value=inner) | ast.UnaryOp(operand=inner):
+            yield from _computed_of(inner)
+        case ast.BinOp(left=left, right=right):
+            yield from (*_computed_of(left), *_computed_of(right))
+
+
+_ELSEWHERE = frozenset({"cpu", "to", "cuda"})
 
 
 def loads_rows(tree: ast.Module, name: str, line: int) -> bool:
