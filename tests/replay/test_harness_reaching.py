@@ -113,58 +113,6 @@ def test_all_who_call_it_have_asked(tmp_path: Path, calls: list[str], is_sure: b
     assert asks(tmp_path, text, "loss") is is_sure
 
 
-METRIC = """
-    import torch
-    def compress(net, x):
-        return here(net, x)
-"""
-
-
-FROM = "from metric import compress\n"
-
-
-@pytest.mark.parametrize(
-    ("callers", "is_sure"),
-    [
-        ([FROM + "def run(net):\n    net.eval().cuda()\n    compress(net, 1)\n"], True),
-        (["import metric\ndef run(net):\n    net.cuda()\n    return metric.compress(net, 1)\n"], True),
-        (["from metric import *\nnet.cuda()\ncompress(net, 1)\n"], True),
-        (["from metric import compress as c\n"], False),
-        ([FROM + "def run(net):\n    compress(net, 1)\n    net.cuda()\n"], False),
-        (
-            [FROM + "net.cuda()\ncompress(net, 1)\n", "import metric\nmetric.compress(2, 1)\n"],
-            False,
-        ),
-        ([FROM + "net.cuda()\ncompress(net, 1)\nsteps = map(compress, rows)\n"], False),
-        (["def compress(net):\n    pass\nnet.cuda()\ncompress(net)\n"], False),
-        ([FROM + "def run(net):\n    compress(net, 1)\nnet.cuda()\nrun(net)\n"], True),
-        (
-            [FROM + "def run(net):\n    compress(net, 1)\n", "import one\none.run(net.cuda())\n"],
-            True,
-        ),
-        (
-            [
-                FROM + "def run(net):\n    compress(net, 1)\n",
-                "import one\nx.cuda()\none.run(net)\n",
-            ],
-            True,
-        ),
-        ([FROM + "def run(compress):\n    return compress\nx.cuda()\ncompress(1, 2)\n"], True),
-    ],
-)
-def test_all_who_call_it_in_other_files_have_asked(tmp_path: Path, callers: list[str], is_sure: bool) -> None:
-    path = tmp_path / "metric.py"
-    path.write_text(text := dedent(METRIC))
-    for name, caller in zip(("one.py", "two.py"), callers, strict=False):
-        (tmp_path / name).write_text(caller)
-
-    def speakers(word: str) -> list[str]:
-        return [str(one) for one in sorted(tmp_path.glob("*.py")) if word in one.read_text()]
-
-    reached = Reached(str(path), ast.parse(text), DiskFiles(str(tmp_path)), speakers=speakers)
-    assert reached.asks_before("compress", 4) is is_sure
-
-
 def test_files_that_import_each_other_end(tmp_path: Path) -> None:
     assert not asks(tmp_path, "import nets\ndef load(path):\n    return here(path)\n", "load", "import train\n")
 

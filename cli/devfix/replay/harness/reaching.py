@@ -62,15 +62,71 @@ class Reached:
         return maker is not None and self._asks(_passed(maker.body), 1)
 
     def _is_called_late(self, name: str, seen: Set[tuple[str, str]]) -> bool:
-        """Whether the project calls a function, and always after it has asked."""
-        if "." in name or name.startswith("__") or len(seen) >= DEEPEST:
+        """Whether the project calls a function, and always after it has asked; of a method, whether it asks before it
+        does anything with an object that it has made."""
+        owner, _, method = name.rpartition(".")
+        if owner and method != "__init__":
+            return self._is_made_late(owner, seen)
+        name = owner or name
+        if not self._can_be_followed(name, seen):
             return False
         seen = {*seen, (self.path, name)}
-        found = [(home, caller, call) for home, caller, call in self._uses(name) if (home.path, caller) not in seen]
-        return bool(found) and all(
-            call is not None and (home._asks_in(call) or home.asks_before(caller, call.lineno, seen))
-            for home, caller, call in found
+        return self._all_callers(
+            name, lambda home, caller, call: home._asks_in(call) or home.asks_before(caller, call.lineno, seen), seen
         )
+
+    def _is_made_late(self, name: str, seen: Set[tuple[str, str]]) -> bool:
+        """Whether the project calls what makes an object, and asks before it does, or before it uses what it got."""
+        is_decorated = bool(getattr(definition(self.tree, [name]), "decorator_list", ()))
+        if is_decorated or not self._can_be_followed(name, seen) or self._is_inherited(name):
+            return False
+        seen = {*seen, (self.path, name)}
+        return self._all_callers(name, lambda home, caller, call: home._asks_around(caller, call, seen), seen)
+
+    def _can_be_followed(self, name: str, seen: Set[tuple[str, str]]) -> bool:
+        return "." not in name and not name.startswith("__") and len(seen) < DEEPEST and (self.path, name) not in seen
+
+    def _all_callers(
+        self, name: str, ask: Callable[["Reached", str, ast.Call], bool], seen: Set[tuple[str, str]]
+    ) -> bool:
+        """Whether something is true of all calls of a function or class, of which there are some, but for its own."""
+        found = [
+            (home, caller, call)
+            for home, caller, call in self._uses(name)
+            if (home.path, caller) not in seen and not (home.path == self.path and caller.startswith(f"{name}."))
+        ]
+        return bool(found) and all(call is not None and ask(home, caller, call) for home, caller, call in found)
+
+    def _is_inherited(self, name: str) -> bool:
+        bases = (
+            (home, base)
+            for home in self._homes(name)
+            for node in ast.walk(home.tree)
+            if isinstance(node, ast.ClassDef)
+            for base in node.bases
+        )
+        return any(_last(base) == name and home._means(base, self.path, name) for home, base in bases)
+
+    def _asks_around(self, caller: str, call: ast.Call, seen: Set[tuple[str, str]]) -> bool:
+        """Whether a function asks before it makes an object, or before it does anything else with it; where the object
+        is handed to the caller, or is a part of another one, whether those do."""
+        if self._asks_in(call) or self.asks_before(caller, call.lineno, seen):
+            return True
+        scope = definition(self.tree, caller.split(".")) if caller else self.tree
+        following = _from_line(getattr(scope, "body", []), call.lineno)
+        names = {ast.unparse(one) for one in getattr(following[0], "targets", ())} if following else set()
+        owner, _, method = caller.rpartition(".")
+        if owner and method == "__init__" and names and all(one.startswith("self.") for one in names):
+            return self._is_made_late(owner, seen)
+        for one in following:
+            if not hasattr(one, "body") and self._asks(iter((one,)), 1):
+                return True
+            is_used = one is following[0] or any(ast.unparse(node) in names for node in ast.walk(one) if _last(node))
+            if isinstance(one, ast.Return) and is_used:
+                return self._is_made_late(caller, seen)
+            if is_used and one is not following[0]:
+                return False
+        return False
 
     def _asks_in(self, call: ast.Call) -> bool:
         """Whether what a call is given asks when it is made."""
@@ -82,14 +138,18 @@ class Reached:
 
         There is no call where it is handed on, to be called by others.
         """
-        others = (self._at(path) for path in self.speakers(name) if path != self.path)
-        for home in (self, *(one for one in others if one is not None)):
+        for home in self._homes(name):
             for caller, scope in [("", home.tree), *functions(home.tree)]:
                 nodes = list(ast.walk(scope) if caller else own_nodes(scope))
                 called = {id(one.func): one for one in nodes if isinstance(one, ast.Call)}
                 own = {name} & {one.arg if isinstance(one, ast.arg) else one.id for one in nodes if _binds(one)}
                 meant = (one for one in nodes if not own and _last(one) == name and home._means(one, self.path, name))
                 yield from ((home, caller, called.get(id(one))) for one in meant)
+
+    def _homes(self, name: str) -> Iterator["Reached"]:
+        """The files of the project that speak of a name of this one, itself first."""
+        others = (self._at(path) for path in self.speakers(name) if path != self.path)
+        yield from (self, *(one for one in others if one is not None))
 
     def _means(self, node: ast.AST, path: str, name: str) -> bool:
         home, parts = self._meant(ast.unparse(node).split("."))
@@ -205,6 +265,18 @@ def _passed(block: Sequence[ast.stmt], line: int = _AT_ITS_END) -> Iterator[ast.
         elif (one.end_lineno or 0) >= line and not isinstance(one, _SCOPES):
             inner = (part for part in inner_blocks(one) if part[0].lineno <= line <= (part[-1].end_lineno or 0))
             yield from _passed(next(inner, []), line)
+
+
+def _from_line(block: Sequence[ast.stmt], line: int) -> Sequence[ast.stmt]:
+    """The statement at a line, and those behind it in its block."""
+    for index, one in enumerate(block):
+        if one.lineno <= line <= (one.end_lineno or 0):
+            inner = (part for part in inner_blocks(one) if part[0].lineno <= line <= (part[-1].end_lineno or 0))
+            part = next(inner, None)
+            if part is None or isinstance(one, _SCOPES):
+                return [] if hasattr(one, "body") else block[index:]
+            return _from_line(part, line)
+    return []
 
 
 def _following(block: Sequence[ast.stmt], line: int) -> list[ast.stmt]:
