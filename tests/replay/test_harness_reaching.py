@@ -184,6 +184,26 @@ def test_what_callers_in_other_files_give_is_where_these_put_it(
         assert known.on_device("Result.__init__", 0) == on_device
 
 
+@pytest.mark.parametrize(
+    ("before", "path", "is_own"),
+    [
+        ("trainer = Trainer(net, folder=out)", "f'{out}/{name}'", True),
+        ("fit(net, out)\n    path = os.path.join(out, 'best.pt')", "path", True),
+        ("fit(net, out)", "out + '/best.pt'", True),
+        ("os.makedirs(out); print(out); rows = os.listdir(out)", "f'{out}/{name}'", False),
+        ("fit(net, out)", "f'{other}/{name}'", False),
+        ("fit(net, name)", "f'{out}/{name}'", False),
+        ("rows = ImageDataset(out)", "f'{out}/{name}'", False),
+        ("pass", "f'{out}/{name}'", False),
+        ("fit(net, out)", "out", False),
+    ],
+)
+def test_what_is_loaded_from_a_folder_that_was_given_away(before: str, path: str, is_own: bool) -> None:
+    text = f"def run(net, out, other, name):\n    {before}\n    net.load_state_dict(torch.load({path}))\n    end(out)\n"
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if "torch.load" in one)
+    assert is_of_host(ast.parse(text), "run", line) is is_own
+
+
 LOADING = (
     "import os\nimport torch\nHERE = 'serving'\ndef load():\n    return torch.load(os.path.join(HERE, 'facts.pt'))\n"
 )
