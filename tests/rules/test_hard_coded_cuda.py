@@ -1182,6 +1182,13 @@ def test_a_storage_is_placed_by_the_device_alone(rule, keyword: str) -> None:
     assert rule.unchanged_unless_unsafe(LOADED.format(given=given)) == LOADED.format(given=f"{keyword}device")
 
 
+@pytest.mark.parametrize("options", ["{{'map_location': {}}}", "dict(map_location={})"])
+def test_a_storage_is_placed_by_options(rule, options: str) -> None:
+    program = LOADED.format(given=f"**{options}")
+    fixed = rule.unchanged_unless_unsafe(program.format("lambda storage, place: storage.cuda()"))
+    assert fixed == program.format("device")
+
+
 def test_a_function_that_places_storages_is_only_told(rule) -> None:
     function = "device):\n    def placed(storage, place):\n        return storage.cuda()\n"
     program = LOADED.format(given="map_location=placed").replace("device):\n", function)
