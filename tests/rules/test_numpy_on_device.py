@@ -1542,3 +1542,17 @@ UNPACKED_BESIDE = """
 )
 def test_what_a_batch_gave_beside_what_is_moved_needs_no_copy(rule, unpacked: str, moved: str, copied: bool) -> None:
     assert bool(rule.findings(UNPACKED_BESIDE.format(unpacked=unpacked, moved=moved))) is copied
+
+
+@pytest.mark.parametrize(("batch", "copied"), [("next(rows)", False), ("rows.next()", False), ("loader.next()", True)])
+def test_what_the_iterator_of_a_loader_gives_is_on_the_host(rule, batch: str, copied: bool) -> None:
+    program = f"""
+        import numpy as np
+        import torch
+        def accuracy(dataset):
+            loader = torch.utils.data.DataLoader(dataset, batch_size=4)
+            rows = iter(loader)
+            found, wanted = {batch}
+            return np.mean(found.data.numpy() == wanted.data.numpy())
+    """
+    assert bool(rule.findings(program)) is copied
