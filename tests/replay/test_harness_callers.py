@@ -51,8 +51,9 @@ def test_all_who_call_it_in_other_files_have_asked(tmp_path: Path, callers: list
     assert called_late(tmp_path, METRIC, callers, "compress") is is_sure
 
 
-def called_late(tmp_path: Path, text: str, others: list[str], name: str) -> bool:
-    """Whether a function of `metric.py`, with other files beside it, asks before it comes to its line `here`."""
+def called_late(tmp_path: Path, text: str, others: list[str], name: str, *, after: bool = False) -> bool:
+    """Whether a function of `metric.py`, with other files beside it, asks before it comes to its line `here`, or after
+    it."""
     path = tmp_path / "metric.py"
     path.write_text(text := dedent(text))
     for other, said in zip(("one.py", "two.py"), others, strict=False):
@@ -62,7 +63,8 @@ def called_late(tmp_path: Path, text: str, others: list[str], name: str) -> bool
         return [str(one) for one in sorted(tmp_path.glob("*.py")) if word in one.read_text()]
 
     line = next(number for number, one in enumerate(text.splitlines(), 1) if "here" in one)
-    return Reached(str(path), ast.parse(text), DiskFiles(str(tmp_path)), speakers=speakers).asks_before(name, line)
+    reached = Reached(str(path), ast.parse(text), DiskFiles(str(tmp_path)), speakers=speakers)
+    return reached.asks_after(name, line) if after else reached.asks_before(name, line)
 
 
 HEAD = """
@@ -101,3 +103,47 @@ PART = MADE + "class Net:\n    def __init__(self):\n        self.head = Head(3)\
 )
 def test_all_who_make_the_object_ask_before_they_use_it(tmp_path: Path, makers: list[str], is_sure: bool) -> None:
     assert called_late(tmp_path, HEAD, makers, "Head.forward") is is_sure
+
+
+SOLVER = """
+    import torch
+    class Solver(Base):
+        def train(self, path):
+            {before}
+            if path:
+                self.restore(path)
+            {behind}
+        def restore(self, path):
+            return self.read(path)
+        def read(self, path):
+            return here(path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "others", "is_before", "is_after"),
+    [
+        ("self.net.cuda()", "pass", [], True, False),
+        ("pass", "self.net.cuda()", [], False, True),
+        ("pass", "pass", [], False, False),
+        ("self.net.cuda()", "self.net.cuda()", ["def look(solver):\n    solver.read(1)\n"], False, False),
+        (
+            "self.net.cuda()",
+            "self.net.cuda()",
+            ["def look(solver):\n    return map(solver.restore, 1)\n"],
+            False,
+            False,
+        ),
+    ],
+)
+def test_all_who_call_a_method_by_its_name(
+    tmp_path: Path, before: str, behind: str, others: list[str], is_before: bool, is_after: bool
+) -> None:
+    text = SOLVER.format(before=before, behind=behind)
+    assert called_late(tmp_path, text, others, "Solver.read") is is_before
+    assert called_late(tmp_path, text, others, "Solver.read", after=True) is is_after
+
+
+def test_what_torch_calls_is_called_by_others(tmp_path: Path) -> None:
+    text = "class Net(Base):\n    def forward(self, x):\n        return here(x)\n"
+    assert not called_late(tmp_path, text, ["x.cuda()\nnet.forward(x)\n"], "Net.forward")

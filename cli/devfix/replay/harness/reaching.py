@@ -50,10 +50,16 @@ class Reached:
             return True
         return self._asks_where_made(name) or self._is_called_late(name, seen)
 
-    def asks_after(self, name: str, line: int) -> bool:
-        """Whether CUDA is surely asked for by what runs in the function, or without one in the file, after a line."""
+    def asks_after(self, name: str, line: int, seen: Set[tuple[str, str]] = frozenset()) -> bool:
+        """Whether CUDA is surely asked for by what runs in the function, or without one in the file, after a line, or
+        by all who call the function, behind that."""
         scope = definition(self.tree, name.split(".")) if name else self.tree
-        return self._asks(iter(_following(getattr(scope, "body", []), line)), 0)
+        if self._asks(iter(_following(getattr(scope, "body", []), line)), 0):
+            return True
+        if not name or not self._can_be_followed(name, seen):
+            return False
+        seen = {*seen, (self.path, name)}
+        return self._all_callers(name, lambda home, caller, call: home.asks_after(caller, call.lineno, seen), seen)
 
     def _asks_where_made(self, name: str) -> bool:
         """Whether the constructor of the object asks, of which a method is."""
@@ -65,9 +71,9 @@ class Reached:
         """Whether the project calls a function, and always after it has asked; of a method, whether it asks before it
         does anything with an object that it has made."""
         owner, _, method = name.rpartition(".")
-        if owner and method != "__init__":
-            return self._is_made_late(owner, seen)
-        name = owner or name
+        if owner and method != "__init__" and self._is_made_late(owner, seen):
+            return True
+        name = owner if method == "__init__" else name
         if not self._can_be_followed(name, seen):
             return False
         seen = {*seen, (self.path, name)}
@@ -78,13 +84,15 @@ class Reached:
     def _is_made_late(self, name: str, seen: Set[tuple[str, str]]) -> bool:
         """Whether the project calls what makes an object, and asks before it does, or before it uses what it got."""
         is_decorated = bool(getattr(definition(self.tree, [name]), "decorator_list", ()))
-        if is_decorated or not self._can_be_followed(name, seen) or self._is_inherited(name):
+        if "." in name or is_decorated or not self._can_be_followed(name, seen) or self._is_inherited(name):
             return False
         seen = {*seen, (self.path, name)}
         return self._all_callers(name, lambda home, caller, call: home._asks_around(caller, call, seen), seen)
 
     def _can_be_followed(self, name: str, seen: Set[tuple[str, str]]) -> bool:
-        return "." not in name and not name.startswith("__") and len(seen) < DEEPEST and (self.path, name) not in seen
+        """Whether the calls of a function, a class or a method can be found: what torch calls itself has none."""
+        last = name.rpartition(".")[2]
+        return not last.startswith("__") and last != "forward" and len(seen) < DEEPEST and (self.path, name) not in seen
 
     def _all_callers(
         self, name: str, ask: Callable[["Reached", str, ast.Call], bool], seen: Set[tuple[str, str]]
@@ -134,17 +142,21 @@ class Reached:
         return any(_asks(node) for one in given for node in _surely_run(one))
 
     def _uses(self, name: str) -> Iterator[tuple["Reached", str, ast.Call | None]]:
-        """Where a function of the file is called in the project: the file, the function and the call.
+        """Where a function of the file, or any method of the name of one, is called in the project: the file, the
+        function and the call.
 
         There is no call where it is handed on, to be called by others.
         """
+        owner, _, name = name.rpartition(".")
         for home in self._homes(name):
             for caller, scope in [("", home.tree), *functions(home.tree)]:
                 nodes = list(ast.walk(scope) if caller else own_nodes(scope))
                 called = {id(one.func): one for one in nodes if isinstance(one, ast.Call)}
                 own = {name} & {one.arg if isinstance(one, ast.arg) else one.id for one in nodes if _binds(one)}
-                meant = (one for one in nodes if not own and _last(one) == name and home._means(one, self.path, name))
-                yield from ((home, caller, called.get(id(one))) for one in meant)
+                named = (one for one in nodes if _last(one) == name)
+                for one in named:
+                    if isinstance(one, ast.Attribute) if owner else not own and home._means(one, self.path, name):
+                        yield home, caller, called.get(id(one))
 
     def _homes(self, name: str) -> Iterator["Reached"]:
         """The files of the project that speak of a name of this one, itself first."""
