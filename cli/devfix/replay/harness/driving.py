@@ -325,6 +325,13 @@ def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:
         placed = ""
         if verdict.kind is Kind.CONFIRMED:
             on_device = telling.runs is not None and telling.runs.before.device_error is not None
-            placed = told_places(telling.target, telling.text or "", on_device=on_device)
+            read = _read_in(patch, telling.target.part)
+            placed = told_places(telling.target, telling.text or "", on_device=on_device, read=read)
         verdict = Verdict(verdict.kind, reason + placed + never_ran(missed, patch.cells), missed)
     return Judgement(verdict, telling, driven)
+
+
+def _read_in(patch: Patch, part: Sequence[int]) -> Set[str]:
+    """The names that the lines of a part read."""
+    names = (one for one in ast.walk(ast.parse(patch.after)) if isinstance(one, ast.Name))
+    return {one.id for one in names if part and part[0] <= one.lineno <= part[1] and isinstance(one.ctx, ast.Load)}
