@@ -2316,6 +2316,8 @@ def test_what_is_read_by_keys_has_no_move_of_its_own(rule, annotation: str) -> N
         import torch
         class Loop:
             def step(self, batch{annotation}):
+                return self.process(batch)
+            def process(self, batch):
                 strokes, text, style = batch["strokes"], batch["text"], batch["style"]
                 strokes, text, style = strokes[:2].to(self.device), text.to(self.device), style.to(self.device)
                 return strokes, text, style

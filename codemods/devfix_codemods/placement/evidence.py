@@ -162,7 +162,7 @@ def of_item(kinds: "Kinds", node: Node) -> None:
     if columns and base.op in UNKNOWN and any(kinds.of(one) is Kind.TENSOR for one in indices(node)):
         kinds.say(base, Kind.TENSOR, 1)
     found = kinds.of(base)
-    if _is_miscalled(node):
+    if found is Kind.TENSOR and _is_read_by_key(node):
         kinds.rows.add(base)
     if _is_shape(base):
         kinds.say(node, Kind.NUMBER, 3)
@@ -176,10 +176,13 @@ def of_item(kinds: "Kinds", node: Node) -> None:
                 kinds.say(one, Kind.TENSOR, 1)
 
 
-def _is_miscalled(item: Node) -> bool:
-    """`batch["x"]` of a parameter that is annotated as a tensor, which has no keys: it holds tensors."""
-    said = getattr(item.args[0].syntax, "annotation", None) if isinstance(item.extra, str) else None
-    return said is not None and ast.unparse(said).rpartition(".")[2] == "Tensor"
+def _is_read_by_key(item: Node) -> bool:
+    """`batch["x"]` of what an annotation calls a tensor, here or where it comes from: that holds tensors, and is none.
+
+    Who annotates a mapping of tensors means its values.
+    """
+    said = getattr(item.args[0].syntax, "annotation", None)
+    return isinstance(item.extra, str) and (said is None or "[" not in ast.unparse(said))
 
 
 def _is_part_of_element(node: Node) -> bool:
