@@ -56,3 +56,28 @@ def test_silent_where_the_data_set_is_on_the_host() -> None:
 def test_silent_where_two_callers_say_different_things() -> None:
     main = MAIN.format(moved="", batches="feed(rows, 2, gpu)") + "    evaluate(net, feed(rows, 2, 'cpu'))\n"
     assert found({"data.py": DATA, "main.py": main}, "main.py") == []
+
+
+NOISE = """
+    import torch
+    from base import {base}
+
+    class Noisy({base}):
+        def noisy(self, x: torch.Tensor) -> torch.Tensor:
+            noise = torch.FloatTensor(x.shape).normal_()
+            return x + noise
+"""
+BASE = """
+    from torch.utils.data import Dataset
+
+    class Rows2D(Dataset):
+        pass
+
+    class Layer:
+        pass
+"""
+
+
+@pytest.mark.parametrize(("base", "is_data"), [("Rows2D", True), ("Layer", False)])
+def test_a_data_set_by_a_base_in_another_file_makes_tensors_of_the_host(base: str, is_data: bool) -> None:
+    assert (found({"base.py": BASE, "noise.py": NOISE.format(base=base)}, "noise.py") == []) is is_data

@@ -145,6 +145,12 @@ def test_a_file_that_saves_nothing_says_nothing() -> None:
         ("ids, rows = found\n    np.save(path, rows)", True),
         ("for row in found['rows']:\n        np.sum(row)", True),
         ("rows = []\n    rows.append(found['x'][0])\n    np.array(rows)", True),
+        ("(found['x'][3] * 255).permute(1, 2, 0).numpy().astype('uint8')", True),
+        ("rows = found['x']\n    (1 - rows.detach()).numpy()", True),
+        ("(found['x'] * 255).cpu().numpy()", False),
+        ("found.to('cpu').float().numpy()", False),
+        ("net(found).numpy()", False),
+        ("net.feed(found).numpy()", False),
         ("np.array(found.cpu())", False),
         ("np.array(other)", False),
         ("net.load_state_dict(found)", False),
@@ -157,7 +163,13 @@ def test_what_is_given_to_numpy_was_saved_on_the_host(read: str, is_array: bool)
 
 @pytest.mark.parametrize(
     ("given", "on_host", "on_device"),
-    [("y.detach().cpu()[0]", {"logits"}, set()), ("y", set(), set()), ("y.cuda()", set(), {"logits"})],
+    [
+        ("y.detach().cpu()[0]", {"logits"}, set()),
+        ("y", set(), set()),
+        ("x.float()", set(), set()),
+        ("x.view(2).new_zeros(3, device=where)", set(), {"logits"}),
+        ("y.cuda()", set(), {"logits"}),
+    ],
 )
 def test_what_callers_in_other_files_give_is_where_these_put_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, on_host: set[str], on_device: set[str]
@@ -170,6 +182,26 @@ def test_what_callers_in_other_files_give_is_where_these_put_it(
     with known_places(path, path.read_bytes()) as known:
         assert known.on_host("Result.__init__", 0) == on_host
         assert known.on_device("Result.__init__", 0) == on_device
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "is_own"),
+    [
+        ("trainer = Trainer(net, folder=out)", "f'{out}/{name}'", True),
+        ("fit(net, out)\n    path = os.path.join(out, 'best.pt')", "path", True),
+        ("fit(net, out)", "out + '/best.pt'", True),
+        ("os.makedirs(out); print(out); rows = os.listdir(out)", "f'{out}/{name}'", False),
+        ("fit(net, out)", "f'{other}/{name}'", False),
+        ("fit(net, name)", "f'{out}/{name}'", False),
+        ("rows = ImageDataset(out)", "f'{out}/{name}'", False),
+        ("pass", "f'{out}/{name}'", False),
+        ("fit(net, out)", "out", False),
+    ],
+)
+def test_what_is_loaded_from_a_folder_that_was_given_away(before: str, path: str, is_own: bool) -> None:
+    text = f"def run(net, out, other, name):\n    {before}\n    net.load_state_dict(torch.load({path}))\n    end(out)\n"
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if "torch.load" in one)
+    assert is_of_host(ast.parse(text), "run", line) is is_own
 
 
 LOADING = (

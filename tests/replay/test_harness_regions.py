@@ -50,6 +50,7 @@ def test_what_is_put_in_the_place_of_a_line_is_run_as_a_whole() -> None:
         "found = torch.load(path, map_location='cpu')",
         "from torch.amp import autocast\nimport torch",
         "loader = torch.utils.data.DataLoader(rows, pin_memory=True)\nfound = torch.load(path)",
+        "found = lambda x: x.cpu().numpy()",
     ],
 )
 def test_lines_that_bind_alone(lines: str) -> None:
@@ -65,6 +66,7 @@ def test_lines_that_bind_alone(lines: str) -> None:
         "found = torch.load(path)['x'] + 1",
         "for x in torch.utils.data.DataLoader(rows):\n    pass",
         "y = x.to(device)",
+        "y = (lambda x: x.cpu())(x)",
     ],
 )
 def test_lines_that_do_something_with_what_they_bind(lines: str) -> None:

@@ -52,6 +52,16 @@ def test_any_line_of_a_statement_shows_that_it_ran() -> None:
     assert patch.coverage({9}).is_empty
 
 
+def test_a_statement_that_makes_a_lambda_does_not_run_it() -> None:
+    before = b"options = {'map_location': lambda storage,\n    place: storage.cuda()}\nload(**options)\n"
+    patch = Patch(before, before.replace(b"cuda()", b"cpu()"))
+    assert patch.coverage({1, 3}).is_empty
+    assert patch.coverage({1, 2}).missed == ()
+    both = Patch(before, before.replace(b"cuda()", b"cpu()").replace(b"options = {", b"options = {'mmap': True, "))
+    assert [place.first for place in both.coverage({1}).missed] == [2]
+    assert not Patch(b"f = lambda x: x.cuda()\n", b"f = lambda x: x.cpu()\n").coverage({1}).is_empty
+
+
 def test_declarations_show_nothing_where_something_else_was_patched() -> None:
     before, after = b"import a\ndef f(x):\n    return g(x)\n", b"import b\ndef f(y):\n    return g(y)\n"
     coverage = Patch(before, after).coverage({1, 2})

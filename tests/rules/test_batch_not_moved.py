@@ -2308,3 +2308,23 @@ def test_the_type_of_a_sibling_in_a_display_is_its_own(rule) -> None:
                 criterion(model(a), b).backward()
     """
     assert "a, b = x.to(device, torch.float16), y.to(device)\n" in rule.fixed(program, unsafe=True)
+
+
+@pytest.mark.parametrize("annotation", ["", ": torch.Tensor"])
+def test_what_is_read_by_keys_has_no_move_of_its_own(rule, annotation: str) -> None:
+    program = f"""
+        import torch
+        class Loop:
+            def step(self, batch{annotation}):
+                return self.process(batch)
+            def process(self, batch):
+                strokes, text, style = batch["strokes"], batch["text"], batch["style"]
+                strokes, text, style = strokes[:2].to(self.device), text.to(self.device), style.to(self.device)
+                return strokes, text, style
+            def train(self, rows):
+                loader = torch.utils.data.DataLoader(rows)
+                while True:
+                    batch = next(iter(loader))
+                    self.step(batch)
+    """
+    assert not any("next(" in one.message for one in rule.findings(program) if one.fix is not None)

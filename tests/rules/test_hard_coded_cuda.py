@@ -1182,6 +1182,13 @@ def test_a_storage_is_placed_by_the_device_alone(rule, keyword: str) -> None:
     assert rule.unchanged_unless_unsafe(LOADED.format(given=given)) == LOADED.format(given=f"{keyword}device")
 
 
+@pytest.mark.parametrize("options", ["{{'map_location': {}}}", "dict(map_location={})"])
+def test_a_storage_is_placed_by_options(rule, options: str) -> None:
+    program = LOADED.format(given=f"**{options}")
+    fixed = rule.unchanged_unless_unsafe(program.format("lambda storage, place: storage.cuda()"))
+    assert fixed == program.format("device")
+
+
 def test_a_function_that_places_storages_is_only_told(rule) -> None:
     function = "device):\n    def placed(storage, place):\n        return storage.cuda()\n"
     program = LOADED.format(given="map_location=placed").replace("device):\n", function)
@@ -1516,3 +1523,30 @@ def test_a_device_that_cannot_be_kept_is_only_told(rule, base: str, own: str) ->
     finding = rule.finding(program)
     assert finding.fix is None
     assert finding.advice == "keep the `device` of the constructor as `self.device`, and use it here"
+
+
+ATTACKED = """
+    import torch
+    class Attack(Attacker):
+        def forward(self, images, labels):
+            {moves}
+            found = images.clone()
+            for _ in range(10):
+                noise = torch.randn_like(images)
+                rows = torch.clamp(images + noise, min=0, max=1)
+                outputs = self.model(rows)
+                success = (labels != outputs.max(-1)[-1]).float()
+                found = success * rows + (1.0 - success) * found
+            return found
+"""
+
+
+@pytest.mark.parametrize(
+    ("moves", "follows"),
+    [
+        ("images, labels = images.cuda(), labels.cuda()", False),
+        ("labels = labels.cuda()", True),
+    ],
+)
+def test_what_is_moved_itself_is_not_asked_for_where_it_was(rule, moves: str, follows: bool) -> None:
+    assert any(rule.safeties(ATTACKED.format(moves=moves))) is follows

@@ -1510,3 +1510,49 @@ def test_a_message_is_one_line(rule) -> None:
         ).numpy()
     """
     assert rule.finding(program).message == "`x.detach() .mul(2)` may be on a device, but is read on the host"
+
+
+UNPACKED_BESIDE = """
+    import numpy as np
+    import torch
+
+    class Measure:
+        def __init__(self, rows, opt):
+            self.rows, self.opt = rows, opt
+
+        def measure(self, model):
+            features, targets = [], []
+            for data in self.rows:
+                {unpacked}
+                found = model(image{moved})
+                features.extend(found.cpu().detach().numpy())
+                targets.extend(target.numpy())
+            return np.vstack(features), np.hstack(targets)
+"""
+
+
+@pytest.mark.parametrize(
+    ("unpacked", "moved", "copied"),
+    [
+        ("image, target = data[1], data[0]", ".to(self.opt.device)", False),
+        ("image, target = data", ".to(self.opt.device)", False),
+        ("image, target = data[1], data[0]", "", True),
+        ("image, target = data[1], model.targets", ".to(self.opt.device)", True),
+    ],
+)
+def test_what_a_batch_gave_beside_what_is_moved_needs_no_copy(rule, unpacked: str, moved: str, copied: bool) -> None:
+    assert bool(rule.findings(UNPACKED_BESIDE.format(unpacked=unpacked, moved=moved))) is copied
+
+
+@pytest.mark.parametrize(("batch", "copied"), [("next(rows)", False), ("rows.next()", False), ("loader.next()", True)])
+def test_what_the_iterator_of_a_loader_gives_is_on_the_host(rule, batch: str, copied: bool) -> None:
+    program = f"""
+        import numpy as np
+        import torch
+        def accuracy(dataset):
+            loader = torch.utils.data.DataLoader(dataset, batch_size=4)
+            rows = iter(loader)
+            found, wanted = {batch}
+            return np.mean(found.data.numpy() == wanted.data.numpy())
+    """
+    assert bool(rule.findings(program)) is copied

@@ -120,14 +120,27 @@ class Patch:
 
     def _places_of(self, changes: Iterable[_Opcode]) -> tuple[Place, ...]:
         numbers = {number for change in changes for number in _lines_after(change)}
-        return tuple(sorted(place for place in self._statements if not numbers.isdisjoint(place.lines)))
+        inner = [place for place in self._lambdas if not numbers.isdisjoint(place.lines)]
+        numbers -= {number for place in inner for number in place.lines}
+        return tuple(sorted([*inner, *(place for place in self._statements if not numbers.isdisjoint(place.lines))]))
 
     @cached_property
     def _statements(self) -> tuple[Place, ...]:
+        return tuple(_places(self._tree)) if self._tree is not None else ()
+
+    @cached_property
+    def _lambdas(self) -> tuple[Place, ...]:
+        """The bodies of lambdas on lines of their own: a statement that only makes the lambda does not run them."""
+        nodes = ast.walk(self._tree) if self._tree is not None else ()
+        bodies = [one.body for one in nodes if isinstance(one, ast.Lambda) and one.body.lineno > one.lineno]
+        return tuple(Place(one.lineno, one.end_lineno or one.lineno) for one in bodies)
+
+    @cached_property
+    def _tree(self) -> ast.Module | None:
         try:
-            return tuple(_places(ast.parse(self.after)))
+            return ast.parse(self.after)
         except (SyntaxError, ValueError):
-            return ()
+            return None
 
 
 def telling(places: tuple[Place, ...]) -> tuple[Place, ...]:

@@ -169,6 +169,8 @@ class Followings:
             follows = follows or (unknown and sure >= SURE)  # what surely meets a tensor is one
             if bound is not None and (not follows or may_be_none(self._undone, bound, point)):
                 continue
+            if bound is not None and self._was_elsewhere(bound, conflict):
+                continue
             model = node if device.startswith("next(") else None
             if bound is None and model is None and node.function is not point.node.function:
                 continue  # the function follows its own tensors, whatever its callers call a device
@@ -176,6 +178,16 @@ class Followings:
                 continue
             certain = sure >= SURE and (follows or elsewhere) and model is None
             yield Followed(device, Safety.SAFE if certain else Safety.UNSAFE, model, sure)
+
+    def _was_elsewhere(self, bound: Node, conflict: Conflict) -> bool:
+        """Whether a name stands for what it held before its own move to CUDA, where what is moved meets the others.
+
+        `x, y = x.cuda(), y.to(x.device)` asks the `x` of before.
+        """
+        if bound is conflict.end.node or any(step.node is bound for step in conflict.path):
+            return False
+        calls = (one for one in bound.function.nodes if one.op is Op.CALL and one.syntax in self._moving)
+        return any(one.args[0].op is Op.ATTR and one.args[0].args[0] is bound for one in calls)
 
     def _is_moved_in(self, function: Function, field: Node) -> bool:
         """Whether a function takes an attribute to CUDA itself, under whatever name: it was elsewhere before."""

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods.assumptions.index import Index, called, method
@@ -174,12 +175,18 @@ def storage_function(index: Index, site: SpelledCuda) -> Function | None:
     function = site.call.function
     if site.moved is None or list(function.parameters.values())[:1] != [site.moved] or len(function.parameters) != 2:
         return None
+    places = any(index.analysis.births.function_of(one) is function for one in _places_of_storages(index))
+    return function if places else None
+
+
+def _places_of_storages(index: Index) -> Iterator[Node]:
+    """What says where things are loaded to, also in options: `{"map_location": place}`, `dict(map_location=place)`."""
     for call in index.calls:
-        if effect(canonical(name(call.args[0]) or "")) is Effect.LOAD:
-            given = loaded_to(call)
-            if given is not None and index.analysis.births.function_of(given) is function:
-                return function
-    return None
+        if effect(canonical(name(call.args[0]) or "")) is Effect.LOAD and (given := loaded_to(call)) is not None:
+            yield given
+        yield from (value for word, value in zip(call.extras, call.args[1:]) if word == "map_location")
+    for options in index.analysis.module.of(Op.MAPPING):
+        yield from (value for word, value in zip(options.extras, options.args) if word == "map_location")
 
 
 def _host_constructor(index: Index, site: SpelledCuda, device: str) -> Edit | None:

@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Callable, Iterable, Sequence, Set
 
-from devfix_codemods.ir.expressions import shows_progress
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind
 from devfix_codemods.ir.guards import NEVER, joined, never
 from devfix_codemods.ir.items import unkeyed
@@ -11,6 +10,7 @@ from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.loops import runs, takes_all
 from devfix_codemods.ir.nodes import Environment, Function, Guard, Key, Literal, Node, Op, walk
+from devfix_codemods.ir.passing import shows_progress
 from devfix_codemods.ir.simple import MOVING, Simple, receiver
 
 

@@ -9,6 +9,7 @@ from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
 from devfix_codemods.ir.guards import Tests, joined
 from devfix_codemods.ir.items import element_of, item_key, value_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
+from devfix_codemods.ir.passing import PASSING, is_next_of_iterator, shows_progress
 
 if TYPE_CHECKING:
     from devfix_codemods.ir.nodes import Class, Definition
@@ -176,6 +177,8 @@ class Expressions:
         self.guard = guard
         if callee.extra == "builtins.dict" and names and not {None, "*", "**"}.intersection(names):
             return self.node(Op.MAPPING, one, tuple(args[1:]), tuple(names))  # `dict(x=1)` is `{"x": 1}`
+        if is_next_of_iterator(callee) and not names:  # as Python 2 and old loaders of torch have it: `next(rows)`
+            args, names = [self.node(Op.REF, one.func, (), "builtins.next"), callee.args[0]], [None]
         made = self.node(Op.CALL, one, tuple(args), tuple(names))
         self.calls[one] = made
         if self.managers:
@@ -301,7 +304,7 @@ class Expressions:
                     given = (each for each, word in zip(args, iterable.extras) if word is None)
                     parts = tuple(self.element(each, target) for each in given)
                     return self.node(Op.SEQUENCE, target, parts, "tuple")
-                if callee.extra in _PASSING or shows_progress(iterable):
+                if callee.extra in PASSING or shows_progress(iterable):
                     return self.element(args[0], target)
             if callee.op is Op.ATTR and callee.extra == "items" and not args:
                 name = self.node(Op.UNKNOWN, None, (), "key")
@@ -344,12 +347,6 @@ class Expressions:
         raise NotImplementedError
 
 
-def shows_progress(value: Node) -> bool:
-    """Whether a value is a progress bar of a library, which gives the elements of what it is made with."""
-    callee = value.args[0] if value.op is Op.CALL else None
-    return callee is not None and callee.op is Op.REF and str(callee.extra).rpartition(".")[2] in _PROGRESS_BARS
-
-
 def _listed(one: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:
     """The values that a comprehension goes through, where it lists them itself: `[x.cuda() for x in (a, b)]`."""
     match one.generators:
@@ -360,12 +357,6 @@ def _listed(one: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:
 
 
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr, ast.Await)
-_PASSING = frozenset({"builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "builtins.sorted"})
-_PASSING |= {"itertools.islice", "itertools.cycle", "builtins.next"}
-_PROGRESS_BARS = frozenset(
-    {"tqdm", "trange", "tqdm_notebook", "stqdm", "track", "alive_it", "progressbar", "progress_bar"}
-)
-"""Of tqdm, stqdm, rich, alive-progress, progressbar2, click and fastprogress, wherever they are imported from."""
 _COMPREHENSIONS = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict", ast.GeneratorExp: "generator"}
 _HANDLERS: dict[type[ast.expr], Callable[[Any, Any], Node]] = {
     ast.Constant: Expressions._constant,

@@ -65,7 +65,6 @@ def _is_moved(value: Node) -> bool:
     if value.op is not Op.CALL:
         return False
     moved = moving_call(value)
-    callee = moved.args[0]
-    if callee.op is Op.ATTR and not names(callee):
-        return effect_of(callee) in {Effect.CUDA, Effect.MOVE}
+    if moved.op is Op.CALL and moved.args[0].op is Op.ATTR and not names(moved.args[0]):
+        return effect_of(moved.args[0]) in {Effect.CUDA, Effect.MOVE}
     return has_device(value)

@@ -1,5 +1,6 @@
 """Evidence of what sort of thing values are, from calls: of functions and classes that are known, and of methods."""
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -161,6 +162,8 @@ def of_item(kinds: "Kinds", node: Node) -> None:
     if columns and base.op in UNKNOWN and any(kinds.of(one) is Kind.TENSOR for one in indices(node)):
         kinds.say(base, Kind.TENSOR, 1)
     found = kinds.of(base)
+    if found is Kind.TENSOR and _is_read_by_key(node):
+        kinds.rows.add(base)
     if _is_shape(base):
         kinds.say(node, Kind.NUMBER, 3)
     elif _is_of_file(node):
@@ -171,6 +174,15 @@ def of_item(kinds: "Kinds", node: Node) -> None:
         if (mask := compared(index)) is not None:
             for one in (index, mask, *_computed_of_tensors(kinds, mask)):
                 kinds.say(one, Kind.TENSOR, 1)
+
+
+def _is_read_by_key(item: Node) -> bool:
+    """`batch["x"]` of what an annotation calls a tensor, here or where it comes from: that holds tensors, and is none.
+
+    Who annotates a mapping of tensors means its values.
+    """
+    said = getattr(item.args[0].syntax, "annotation", None)
+    return isinstance(item.extra, str) and (said is None or "[" not in ast.unparse(said))
 
 
 def _is_part_of_element(node: Node) -> bool:

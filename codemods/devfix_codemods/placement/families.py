@@ -230,17 +230,30 @@ class Families:
         return {made for one in self._births.roots(value) if (made := _callee(one)) is not None}
 
     def _copied_to_host(self) -> None:
-        """What is copied to the host was on a device, and so was what numpy reads beside it."""
+        """What is copied to the host was on a device, and so was what numpy reads beside it, but for what came with
+        values that are moved, and was left where it was."""
+        left = set(self._left_by_moves())
         for function in self._module.functions:
             calls = [one for one in function.nodes if one.op is Op.CALL and not is_thrown_away(one)]
             copied = [one.args[0].args[0] for one in calls if one.args[0].op is Op.ATTR and one.args[0].extra == "cpu"]
             count = f"copied-{('one', 'two', 'many')[min(len(copied), 3) - 1]}" if copied else ""
             for node in function.nodes if copied else ():
-                if any(one.birth is Birth.READER for one in self._graph.sources.get(node, ())):
+                is_read = any(one.birth is Birth.READER for one in self._graph.sources.get(node, ()))
+                if is_read and left.isdisjoint(self._births.roots(node)):
                     near = min(copied, key=lambda each: abs(each.index - node.index))
                     self._births.was_elsewhere(near)
                     link = "copied-beside" if near.statement is node.statement else count
                     self._graph.supports(node, near, link, node.guard)
+
+    def _left_by_moves(self) -> Iterator[Node]:
+        """What was unpacked from one value with others that are moved, each by itself."""
+        rows: dict[Node, list[Node]] = defaultdict(list)
+        for node in self._module.of(Op.ITEM):
+            rows[node.args[0]].append(node)
+        for row in rows.values():
+            moved = {one: moves for one in row if (moves := self._births.moves_of(one))}
+            rest = (one for one in row if moved and one not in moved and self._comes_from_outside(one))
+            yield from (one for one in rest if not self._is_followed(one, moved))
 
 
 def _loop_of(node: Node, base: Node) -> object:

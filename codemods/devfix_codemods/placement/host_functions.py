@@ -45,7 +45,7 @@ def _prepares_data(owner: Class, kinds: Kinds) -> bool:
     if owner.name.endswith(_PREPARING) and owner not in kinds.module_classes:
         return True
     return not kinds.derives_from_module(owner) and any(
-        one.endswith(_DATA) for each in owner.lineage() for base in each.bases for one in names(base)
+        one.endswith(_DATA) for each in kinds.imported.lineage(owner) for base in each.bases for one in names(base)
     )
 
 

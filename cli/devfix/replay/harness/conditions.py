@@ -1,18 +1,19 @@
 """Under which conditions a driver shows what it shows: which of the values that it gives are where."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from devfix.replay.harness.targets import Target
 
 
-def told_places(target: Target, driver: str, *, on_device: bool) -> str:
+def told_places(target: Target, driver: str, *, on_device: bool, read: Set[str] = frozenset()) -> str:
     """Which values are on the host, as the finding says, and with `on_device` which on the accelerator, in words.
 
-    Of those that the project puts nowhere, as far as it shows, it is a condition.
+    Of those that the project puts nowhere, as far as it shows, it is a condition. Where lines ran alone, `read` are the
+    names that these read: the parameters among them count.
     """
     host = target.on_host
-    device = [name for name in dict.fromkeys(_on_device(driver)) if name not in host] if on_device else []
+    device = [name for name in dict.fromkeys(_on_device(driver, read)) if name not in host] if on_device else []
     shown = [name for name in device if name in target.on_device]
     assumed = [name for name in device if name not in target.on_device]
     placed = [(_listed(shown), "on the accelerator"), (_listed(host), "on the host, as the finding says")]
@@ -29,7 +30,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _on_device(driver: str) -> Iterator[str]:
+def _on_device(driver: str, read: Set[str]) -> Iterator[str]:
     """The names of the arguments, and of what else is given, that the driver puts on the device."""
     for node in ast.parse(driver).body:
         value = node.value if isinstance(node, ast.Assign | ast.Expr) else None
@@ -37,6 +38,16 @@ def _on_device(driver: str) -> Iterator[str]:
             yield from [node.targets[0].attr] if _is_on_device(node.value) else []
         elif isinstance(value, ast.Call) and (ast.unparse(value.func) in ("dict", "part.run") or _makes_subject(node)):
             yield from (one.arg for one in value.keywords if one.arg is not None and _is_on_device(one.value))
+        elif isinstance(value, ast.Call) and ast.unparse(value.func) == "part.begin":
+            yield from (one for one in _begun(value) if one in read)
+
+
+def _begun(call: ast.Call) -> Iterator[str]:
+    """The names of the parameters that are on the device when the lines before begin."""
+    given = call.args[0] if call.args else None
+    for key, value in zip(given.keys, given.values) if isinstance(given, ast.Dict) else ():
+        if isinstance(key, ast.Constant) and _is_on_device(value):
+            yield str(key.value)
 
 
 def _makes_subject(node: ast.stmt) -> bool:

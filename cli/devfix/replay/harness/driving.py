@@ -212,9 +212,11 @@ class _Driving:
         """The patched file among those that it imports, as far as these are patched, too."""
         data = {str(path): data for path, data in self.version.data.items() if data is not None}
         path = str(self.change.path)
-        return Reached(
-            path, ast.parse(self._patch.after), DiskFiles(top_of(str(self.change.path.parent)), unsaved=data)
-        )
+        files = DiskFiles(top_of(str(self.change.path.parent)), unsaved=data)
+        return Reached(path, ast.parse(self._patch.after), files, speakers=self._speakers)
+
+    def _speakers(self, word: str) -> Iterator[str]:
+        return (str(path) for path, _ in self.schedule.stage.workspace.sources(word.encode()))
 
     def _needs_accelerator(self, name: str, first: int, last: int) -> bool:
         return self._reached.asks_before(name, first) or self._reached.asks_after(name, last)
@@ -323,6 +325,13 @@ def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:
         placed = ""
         if verdict.kind is Kind.CONFIRMED:
             on_device = telling.runs is not None and telling.runs.before.device_error is not None
-            placed = told_places(telling.target, telling.text or "", on_device=on_device)
+            read = _read_in(patch, telling.target.part)
+            placed = told_places(telling.target, telling.text or "", on_device=on_device, read=read)
         verdict = Verdict(verdict.kind, reason + placed + never_ran(missed, patch.cells), missed)
     return Judgement(verdict, telling, driven)
+
+
+def _read_in(patch: Patch, part: Sequence[int]) -> Set[str]:
+    """The names that the lines of a part read."""
+    names = (one for one in ast.walk(ast.parse(patch.after)) if isinstance(one, ast.Name))
+    return {one.id for one in names if part and part[0] <= one.lineno <= part[1] and isinstance(one.ctx, ast.Load)}

@@ -22,6 +22,7 @@ def is_of_host(tree: ast.Module, name: str, line: int, writers: Writers = lambda
     """Whether what a function, or without a name the file, loads at a line was saved on the host, or by itself."""
     return (
         may_have_saved(tree, name, line)
+        or gave_folder(tree, name, line)
         or saves_host_copies(tree)
         or loads_arrays(tree, name, line)
         or loads_own_data(tree, name, line, writers)
@@ -35,6 +36,53 @@ def may_have_saved(tree: ast.Module, name: str, line: int) -> bool:
     Each function saves that calls what does.
     """
     return _saves_first(tree, name, line, _saving(tree), set())
+
+
+def gave_folder(tree: ast.Module, name: str, line: int) -> bool:
+    """Whether a function, or without a name the file, loads at a line from a folder that it has given to something else
+    before, which may have saved it there: `trainer = Trainer(folder)`, `torch.load(f"{folder}/best.pt")`.
+    """
+    scope = dict(functions(tree)).get(name, tree) if name else tree
+    calls = list(_calls(scope))
+    loads = [one for one in calls if ast.unparse(one.func) == "torch.load" and _holds(one, line) and one.args]
+    folders = {word for one in loads for path in _spelled(scope, one.args[0]) for word in _folders(path)}
+    before = (one for one in calls if one.lineno < line and not _READING.match(ast.unparse(one.func)))
+    given = (value for one in before for value in (*one.args, *(word.value for word in one.keywords)))
+    return any(isinstance(one, ast.Name) and one.id in folders for one in given)
+
+
+_READING = re.compile(
+    r"(os|glob|shutil|json|pathlib|logging|logger|log|torch|np|numpy|cv2)\.|.*(?i:data|load|read|find|parse|config)"
+    r"|(.*\.)?(Path|open|print|str|repr|len|sorted|list|isinstance|glob|join|exists|makedirs|listdir|format|info)$"
+)
+"""What is given a folder, and trains nothing: nothing is saved there by it."""
+
+
+def _spelled(*scopes_and_path: ast.AST) -> list[ast.AST]:
+    """A path, and what its names are bound to in the scopes."""
+    *scopes, path = scopes_and_path
+    pending, seen = [path], set[str]()
+    for one in pending:  # grows
+        for node in ast.walk(one):
+            if isinstance(node, ast.Name) and node.id not in seen:
+                seen.add(node.id)
+                bound = (each for part in scopes for each in own_nodes(part) if isinstance(each, ast.Assign))
+                pending += (each.value for each in bound if _binds(each, node.id))
+    return pending
+
+
+def _folders(path: ast.AST) -> Iterator[str]:
+    """The names with which a path begins, and goes on."""
+    for node in ast.walk(path):
+        parts: list[ast.expr] = []
+        match node:
+            case ast.JoinedStr(values=[ast.FormattedValue(value=first), _, *_]):
+                parts = [first]
+            case ast.Call(func=ast.Attribute(attr="join"), args=[first, _, *_]):
+                parts = [first]
+            case ast.BinOp(op=ast.Div() | ast.Add(), left=first):
+                parts = [first]
+        yield from (one.id for one in parts if isinstance(one, ast.Name))
 
 
 def saves_host_copies(tree: ast.Module) -> bool:
@@ -52,16 +100,34 @@ def saves_host_copies(tree: ast.Module) -> bool:
 
 
 def loads_arrays(tree: ast.Module, name: str, line: int) -> bool:
-    """Whether what a function, or without a name the file, loads at a line is given to numpy as it is: so it was saved
-    on the host, for numpy takes nothing that is on a device.
+    """Whether what a function, or without a name the file, loads at a line is given to numpy as it is, or after it was
+    computed with: so it was saved on the host, for numpy takes nothing that is on a device.
     """
     scope = dict(functions(tree)).get(name, tree) if name else tree
     nodes = list(own_nodes(scope))
     taken = [(target, _holder(value)) for one in nodes for target, value in _taken(one)]
     at_line = (one for one in nodes if isinstance(one, ast.Assign) and one.lineno <= line <= (one.end_lineno or 0))
     loaded = _spread({word for one in at_line for target in one.targets for word in _names(target)}, taken)
-    calls = (one for one in nodes if isinstance(one, ast.Call) and re.match(r"(np|numpy)\.", ast.unparse(one.func)))
-    return any(_holder(one) in loaded for call in calls for one in call.args)
+    calls = [one for one in nodes if isinstance(one, ast.Call)]
+    given = (one for call in calls if re.match(r"(np|numpy)\.", ast.unparse(call.func)) for one in call.args)
+    read = (one for call in calls if called_name(call) == "numpy" for one in _computed_of(call.func))
+    return any(_holder(one) in loaded for one in given) or not loaded.isdisjoint(read)
+
+
+def _computed_of(value: ast.expr) -> Iterator[str]:
+    """The names of what is computed on: `found` of `(found["x"] * 255).permute(1, 2, 0)`, but not behind `.cpu()`."""
+    match value:
+        case ast.Name(id=name):
+            yield name
+        case ast.Call(func=ast.Attribute(attr=attr) as func) if attr not in _ELSEWHERE:
+            yield from _computed_of(func)
+        case ast.Attribute(value=inner) | ast.Subscript(value=inner) | ast.UnaryOp(operand=inner):
+            yield from _computed_of(inner)
+        case ast.BinOp(left=left, right=right):
+            yield from (*_computed_of(left), *_computed_of(right))
+
+
+_ELSEWHERE = frozenset({"cpu", "to", "cuda"})
 
 
 def loads_rows(tree: ast.Module, name: str, line: int) -> bool:
@@ -181,16 +247,11 @@ def _names_of(tree: ast.Module, save: ast.Call) -> Set[str]:
 
 def _file_names(tree: ast.Module, scope: ast.AST, path: ast.expr) -> Iterator[str]:
     """The names of files that a path spells out, also by the names that the function and the file give it."""
-    pending, seen = [path], set[str]()
-    for one in pending:  # grows
+    for one in _spelled(scope, tree, path):
         for node in ast.walk(one):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 last = node.value.rpartition("/")[2]
                 yield from (last,) if "." in last.strip(".") else ()
-            elif isinstance(node, ast.Name) and node.id not in seen:
-                seen.add(node.id)
-                bound = (each for part in (scope, tree) for each in own_nodes(part) if isinstance(each, ast.Assign))
-                pending += (each.value for each in bound if _binds(each, node.id))
 
 
 def _may_be_elsewhere(tree: ast.Module, saved: ast.expr) -> bool:

@@ -100,7 +100,8 @@ def names_devices_alone(tree: ast.Module, part: tuple[int, ...]) -> bool:
 
 
 def binds_alone(tree: ast.Module, part: tuple[int, ...]) -> bool:
-    """Whether the lines of a part only import, load, or make a loader: what the patch changes shows at its use."""
+    """Whether the lines of a part only import, load, or make a loader or a lambda: what the patch changes shows at its
+    use."""
     inside = _inside(tree, part)
     return bool(inside) and all(isinstance(one, ast.Import | ast.ImportFrom) or _loads(one) for one in inside)
 
@@ -113,7 +114,7 @@ def _inside(tree: ast.Module, part: tuple[int, ...]) -> list[ast.stmt]:
 def _loads(statement: ast.stmt) -> bool:
     value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
     called = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
-    return called == "torch.load" or called.rpartition(".")[2] == "DataLoader"
+    return isinstance(value, ast.Lambda) or called == "torch.load" or called.rpartition(".")[2] == "DataLoader"
 
 
 def _computes(node: ast.AST) -> bool:
