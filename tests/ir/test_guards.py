@@ -46,6 +46,7 @@ EXCLUSIVE = {
     "asking torch twice": (
         "import torch\nif torch.cuda.is_available(): probe(1)\nif not torch.cuda.is_available(): probe(2)"
     ),
+    "asking by a keyword twice": "from m import has\nif has(a=True): probe(1)\nif not has(a=True): probe(2)",
     "by a name": (
         "import torch\nuse = torch.cuda.is_available()\nif use: probe(1)\nif not torch.cuda.is_available(): probe(2)"
     ),
@@ -76,10 +77,21 @@ TOGETHER = {
     "one return of two": "def f(c, d):\n    if c:\n        if d: return\n    probe(1)\n    if c: probe(2)",
     "an unread function, twice": "def f(x):\n    if g(x): probe(1)\n    if not g(x): probe(2)",
     "chance, twice": "import random\nif random.random() > 1: probe(1)\nif not random.random() > 1: probe(2)",
+    "chance of numpy, twice": (
+        "import numpy as np\nif np.random.uniform() > 1: probe(1)\nif not np.random.uniform() > 1: probe(2)"
+    ),
+    "chance of torch, twice": (
+        "import torch\ndef f(p):\n    if torch.bernoulli(p): probe(1)\n    if not torch.bernoulli(p): probe(2)"
+    ),
+    "the clock, twice": "import time\nif time.time() > 1: probe(1)\nif not time.time() > 1: probe(2)",
     "an iterator, twice": "def f(i):\n    if next(i) is None: probe(1)\n    if next(i) is not None: probe(2)",
     "two flags that are set alike": "a = False\nb = False\nif not a: probe(1)\nif b: probe(2)",
     "what is asked of two values": (
         "from m import has\ndef f(a, b):\n    if has(a): probe(1)\n    if not has(b): probe(2)"
+    ),
+    "what is asked by two keywords": "from m import has\nif has(a=True): probe(1)\nif not has(b=True): probe(2)",
+    "what is asked of a list and of its elements": (
+        "from m import has\ndef f(a):\n    if has(a): probe(1)\n    if not has(*a): probe(2)"
     ),
     "two cases": "match x:\n    case 1: probe(1)\nif x: probe(2)",
     "the handler of an error": "try:\n    if c: probe(1)\nexcept E:\n    if c: probe(2)",

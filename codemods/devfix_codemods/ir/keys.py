@@ -27,7 +27,7 @@ def key(node: Node) -> Hashable:
         case Op.ITEM if len(node.args) == 2:
             return ("element", key(node.args[0]), key(node.args[1]))
         case Op.CALL if (called := name(node.args[0])) is not None and _answers_again(node, called):
-            return ("call", ("REF", called), *(key(one) for one in node.args[1:]))
+            return ("call", ("REF", called), *map(_given, node.args[1:], node.extras))
     return ("node", node.index)
 
 
@@ -40,10 +40,22 @@ def _kept_as(parameter: Node) -> Hashable | None:
     return None
 
 
+def _given(argument: Node, word: str | None) -> Hashable:
+    """The key of an argument, with its keyword or its stars: `f(a=True)` and `f(b=True)` ask two things."""
+    return key(argument) if word is None else (word, key(argument))
+
+
 def _answers_again(call: Node, called: str) -> bool:
-    """Whether a call that is made again gives the same: no chance, no next element."""
+    """Whether a call that is made again gives the same: no chance, no clock, no next element."""
     short = len(call.args) <= 2 or called == "builtins.hasattr"
-    return short and not called.rpartition(".")[2].startswith(("rand", "next", "input", "iter"))
+    *packages, last = called.split(".")
+    if last.startswith(("rand", "next", "input", "iter")) or last in _DRAWING:
+        return False
+    return short and not any(one == "time" or one.startswith("rand") for one in packages)
+
+
+_DRAWING = frozenset({"bernoulli", "multinomial", "normal", "poisson"})
+"""What draws numbers in packages that are not called after that, as `random` and `numpy.random` are."""
 
 
 def resolved(node: Node) -> Node:
