@@ -39,6 +39,10 @@ EXCLUSIVE = {
     "an attribute in two methods": (
         "class A:\n    def f(self):\n        if self.c: probe(1)\n    def g(self):\n        if not self.c: probe(2)"
     ),
+    "a parameter, and the attribute that keeps it": (
+        "class A:\n    def __init__(self, c=None):\n        self.c = c\n        if c is None: probe(1)\n"
+        "    def f(self):\n        if self.c is not None: probe(2)"
+    ),
     "a flag of the module in two functions": (
         "flag = True\ndef f():\n    if flag: probe(1)\ndef g():\n    if not flag: probe(2)"
     ),
@@ -68,6 +72,10 @@ TOGETHER = {
     "none of two values": "def f(x, y):\n    if x is None: probe(1)\n    if y is not None: probe(2)",
     "a name that is bound again": "def f(c):\n    if c: probe(1)\n    c = g()\n    if not c: probe(2)",
     "an attribute that is set": "def f(o):\n    if o.c: probe(1)\n    o.c = g()\n    if not o.c: probe(2)",
+    "a parameter, and the attribute that it is not alone in": (
+        "class A:\n    def __init__(self, c=None):\n        self.c = c\n        if c is None: self.c = probe(1)\n"
+        "    def f(self):\n        if self.c is not None: probe(2)"
+    ),
     "parameters of two functions": "def f(c):\n    if c: probe(1)\ndef g(c):\n    if not c: probe(2)",
     "objects of two classes": (
         "class A:\n    def f(self):\n        if self.c: probe(1)\n"

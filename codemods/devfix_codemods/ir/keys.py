@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from devfix_codemods.ir.nodes import Node, Op
+from devfix_codemods.ir.nodes import Class, Node, Op
 
 
 def key(node: Node) -> Hashable:
@@ -16,7 +16,7 @@ def key(node: Node) -> Hashable:
             owner = node.function.owner
             if owner is not None and node is node.function.self_node:
                 return ("self", owner.name, owner.syntax.lineno)
-            kept = _kept_as(node) if owner is not None and node.function.name == "__init__" else None
+            kept = _kept_as(node, owner) if owner is not None and node.function.name == "__init__" else None
             return ("param", node.index) if kept is None else kept
         case Op.ATTR:
             return ("attr", key(node.args[0]), node.extra)
@@ -31,11 +31,11 @@ def key(node: Node) -> Hashable:
     return ("node", node.index)
 
 
-def _kept_as(parameter: Node) -> Hashable | None:
-    """The attribute that a constructor keeps a parameter in as it is, by which the other methods know it."""
+def _kept_as(parameter: Node, owner: Class) -> Hashable | None:
+    """The attribute that holds a parameter of a constructor and nothing else: the other methods know it by that."""
     itself = parameter.function.self_node
-    for store in parameter.function.stores:
-        if store.value is parameter and store.base is itself and itself is not None:
+    for store in parameter.function.stores if itself is not None else ():
+        if store.value is parameter and store.base is itself and owner.sets_once(str(itself.extra), str(store.key)):
             return ("attr", key(itself), store.key)
     return None
 
