@@ -39,6 +39,10 @@ EXCLUSIVE = {
     "an attribute in two methods": (
         "class A:\n    def f(self):\n        if self.c: probe(1)\n    def g(self):\n        if not self.c: probe(2)"
     ),
+    "a parameter, and the attribute that keeps it": (
+        "class A:\n    def __init__(self, c=None):\n        self.c = c\n        if c is None: probe(1)\n"
+        "    def f(self):\n        if self.c is not None: probe(2)"
+    ),
     "a flag of the module in two functions": (
         "flag = True\ndef f():\n    if flag: probe(1)\ndef g():\n    if not flag: probe(2)"
     ),
@@ -46,6 +50,7 @@ EXCLUSIVE = {
     "asking torch twice": (
         "import torch\nif torch.cuda.is_available(): probe(1)\nif not torch.cuda.is_available(): probe(2)"
     ),
+    "asking by a keyword twice": "from m import has\nif has(a=True): probe(1)\nif not has(a=True): probe(2)",
     "by a name": (
         "import torch\nuse = torch.cuda.is_available()\nif use: probe(1)\nif not torch.cuda.is_available(): probe(2)"
     ),
@@ -67,6 +72,10 @@ TOGETHER = {
     "none of two values": "def f(x, y):\n    if x is None: probe(1)\n    if y is not None: probe(2)",
     "a name that is bound again": "def f(c):\n    if c: probe(1)\n    c = g()\n    if not c: probe(2)",
     "an attribute that is set": "def f(o):\n    if o.c: probe(1)\n    o.c = g()\n    if not o.c: probe(2)",
+    "a parameter, and the attribute that it is not alone in": (
+        "class A:\n    def __init__(self, c=None):\n        self.c = c\n        if c is None: self.c = probe(1)\n"
+        "    def f(self):\n        if self.c is not None: probe(2)"
+    ),
     "parameters of two functions": "def f(c):\n    if c: probe(1)\ndef g(c):\n    if not c: probe(2)",
     "objects of two classes": (
         "class A:\n    def f(self):\n        if self.c: probe(1)\n"
@@ -76,10 +85,21 @@ TOGETHER = {
     "one return of two": "def f(c, d):\n    if c:\n        if d: return\n    probe(1)\n    if c: probe(2)",
     "an unread function, twice": "def f(x):\n    if g(x): probe(1)\n    if not g(x): probe(2)",
     "chance, twice": "import random\nif random.random() > 1: probe(1)\nif not random.random() > 1: probe(2)",
+    "chance of numpy, twice": (
+        "import numpy as np\nif np.random.uniform() > 1: probe(1)\nif not np.random.uniform() > 1: probe(2)"
+    ),
+    "chance of torch, twice": (
+        "import torch\ndef f(p):\n    if torch.bernoulli(p): probe(1)\n    if not torch.bernoulli(p): probe(2)"
+    ),
+    "the clock, twice": "import time\nif time.time() > 1: probe(1)\nif not time.time() > 1: probe(2)",
     "an iterator, twice": "def f(i):\n    if next(i) is None: probe(1)\n    if next(i) is not None: probe(2)",
     "two flags that are set alike": "a = False\nb = False\nif not a: probe(1)\nif b: probe(2)",
     "what is asked of two values": (
         "from m import has\ndef f(a, b):\n    if has(a): probe(1)\n    if not has(b): probe(2)"
+    ),
+    "what is asked by two keywords": "from m import has\nif has(a=True): probe(1)\nif not has(b=True): probe(2)",
+    "what is asked of a list and of its elements": (
+        "from m import has\ndef f(a):\n    if has(a): probe(1)\n    if not has(*a): probe(2)"
     ),
     "two cases": "match x:\n    case 1: probe(1)\nif x: probe(2)",
     "the handler of an error": "try:\n    if c: probe(1)\nexcept E:\n    if c: probe(2)",

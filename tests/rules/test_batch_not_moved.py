@@ -2328,3 +2328,29 @@ def test_what_is_read_by_keys_has_no_move_of_its_own(rule, annotation: str) -> N
                     self.step(batch)
     """
     assert not any("next(" in one.message for one in rule.findings(program) if one.fix is not None)
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        ("np.random.uniform() < 0.5", "np.random.uniform() < 0.5"),
+        ("time.time() < until", "time.time() < until"),
+        ("asked(cuda=True)", "asked(amp=True)"),
+    ],
+)
+def test_tests_that_are_answered_anew(rule, tests: tuple[str, str]) -> None:
+    program = f"""
+        import time
+        import numpy as np
+        from torch.utils.data import DataLoader
+        from options import asked, until
+        def train(model, data, criterion, device):
+            model.to(device)
+            for x, y in DataLoader(data):
+                x = x.to(device)
+                if {tests[0]}:
+                    y = y.to(device)
+                if {tests[1]}:
+                    criterion(model(x), y).backward()
+    """
+    assert rule.finding(program).message.startswith("`y` stays on the host, but meets `model(x)` on `device`")

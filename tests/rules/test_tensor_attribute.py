@@ -692,3 +692,25 @@ OPTIONAL = (
 
 def test_what_may_be_none_is_not_moved_on_its_way_to_a_module(rule) -> None:
     assert not any(rule.safeties(module(OPTIONAL, "return self.a(x.view(3), self.t)")))
+
+
+def test_an_attribute_that_a_constructor_sets_once_more_is_no_parameter(rule) -> None:
+    program = """
+        import torch
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        class Trainer:
+            def __init__(self, model, counts=None):
+                self.model = model.to(device)
+                self.counts = counts
+                if counts is None:
+                    self.counts = 3
+                    self.mask = torch.ones(4)
+                else:
+                    self.mask = torch.ones(4, device=device)
+            def step(self, x):
+                x = self.model(x.to(device))
+                if self.counts is not None:
+                    x = x * self.mask
+                return x
+    """
+    assert rule.fixed(program).count("torch.ones(4, device=device)") == 2

@@ -66,8 +66,9 @@ def _escaped(byte: int) -> bytes:
 
 
 def coloured(shown: bytes) -> list[Line]:
-    """The diff for a terminal."""
-    return [[(visible(line), _style(line))] for line in shown.decode("utf-8", "replace").splitlines()]
+    """The diff for a terminal. Only line feeds end lines: what follows another separator has no sign of its own."""
+    lines = (line.decode("utf-8", "replace").rstrip("\r\n") for line in _lines(shown))
+    return [[(visible(line), _style(line))] for line in lines]
 
 
 def _style(line: str) -> str:

@@ -1,6 +1,7 @@
 """Texts as lines: how one becomes another, and what a generated text owes to the one it was generated from."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -18,14 +19,45 @@ def split(text: str) -> list[str]:
 
 
 def opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
-    """How `old` becomes `new`, as difflib says it; a common head and tail are spared its quadratic search."""
+    """How `old` becomes `new`, as difflib says it.
+
+    Its search is quadratic in lines that are alike, as blank ones are: a common head and tail are spared it, and it is
+    made between the lines that stand once in both.
+    """
     head = common(old, new)
     tail = min(common(old[::-1], new[::-1]), min(len(old), len(new)) - head)
-    yield "equal", 0, head, 0, head
-    matcher = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
-    for tag, start, end, new_start, new_end in matcher.get_opcodes():
-        yield tag, head + start, head + end, head + new_start, head + new_end
-    yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
+    at, new_at = 0, 0
+    for tag, start, end, new_start, new_end in _changes(old[head : len(old) - tail], new[head : len(new) - tail]):
+        yield "equal", at, head + start, new_at, head + new_start
+        at, new_at = head + end, head + new_end
+        yield tag, head + start, at, head + new_start, new_at
+    yield "equal", at, len(old), new_at, len(new)
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
+    """The opcodes of all that is not equal."""
+    at, new_at = 0, 0
+    for place, new_place in [*_fixed(old, new), (len(old), len(new))]:
+        gap, new_gap = old[at:place], new[new_at:new_place]
+        codes = SequenceMatcher(None, gap, new_gap, autojunk=False).get_opcodes() if gap != new_gap else ()
+        for tag, start, end, new_start, new_end in codes:
+            if tag != "equal":
+                yield tag, at + start, at + end, new_at + new_start, new_at + new_end
+        at, new_at = place + 1, new_place + 1
+
+
+def _fixed(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where the lines stand that are once in both, in the same order."""
+    once = _once(old) & _once(new)
+    places = [index for index, line in enumerate(old) if line in once]
+    new_places = [index for index, line in enumerate(new) if line in once]
+    matcher = SequenceMatcher(None, [old[one] for one in places], [new[one] for one in new_places], autojunk=False)
+    for start, new_start, size in matcher.get_matching_blocks():
+        yield from zip(places[start : start + size], new_places[new_start : new_start + size])
+
+
+def _once(lines: Sequence[str]) -> set[str]:
+    return {line for line, times in Counter(lines).items() if times == 1}
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from devfix_codemods.ir.nodes import Node, Op
+from devfix_codemods.ir.nodes import Class, Node, Op
 
 
 def key(node: Node) -> Hashable:
@@ -16,7 +16,7 @@ def key(node: Node) -> Hashable:
             owner = node.function.owner
             if owner is not None and node is node.function.self_node:
                 return ("self", owner.name, owner.syntax.lineno)
-            kept = _kept_as(node) if owner is not None and node.function.name == "__init__" else None
+            kept = _kept_as(node, owner) if owner is not None and node.function.name == "__init__" else None
             return ("param", node.index) if kept is None else kept
         case Op.ATTR:
             return ("attr", key(node.args[0]), node.extra)
@@ -27,23 +27,35 @@ def key(node: Node) -> Hashable:
         case Op.ITEM if len(node.args) == 2:
             return ("element", key(node.args[0]), key(node.args[1]))
         case Op.CALL if (called := name(node.args[0])) is not None and _answers_again(node, called):
-            return ("call", ("REF", called), *(key(one) for one in node.args[1:]))
+            return ("call", ("REF", called), *map(_given, node.args[1:], node.extras))
     return ("node", node.index)
 
 
-def _kept_as(parameter: Node) -> Hashable | None:
-    """The attribute that a constructor keeps a parameter in as it is, by which the other methods know it."""
+def _kept_as(parameter: Node, owner: Class) -> Hashable | None:
+    """The attribute that holds a parameter of a constructor and nothing else: the other methods know it by that."""
     itself = parameter.function.self_node
-    for store in parameter.function.stores:
-        if store.value is parameter and store.base is itself and itself is not None:
+    for store in parameter.function.stores if itself is not None else ():
+        if store.value is parameter and store.base is itself and owner.sets_once(str(itself.extra), str(store.key)):
             return ("attr", key(itself), store.key)
     return None
 
 
+def _given(argument: Node, word: str | None) -> Hashable:
+    """The key of an argument, with its keyword or its stars: `f(a=True)` and `f(b=True)` ask two things."""
+    return key(argument) if word is None else (word, key(argument))
+
+
 def _answers_again(call: Node, called: str) -> bool:
-    """Whether a call that is made again gives the same: no chance, no next element."""
+    """Whether a call that is made again gives the same: no chance, no clock, no next element."""
     short = len(call.args) <= 2 or called == "builtins.hasattr"
-    return short and not called.rpartition(".")[2].startswith(("rand", "next", "input", "iter"))
+    *packages, last = called.split(".")
+    if last.startswith(("rand", "next", "input", "iter")) or last in _DRAWING:
+        return False
+    return short and not any(one == "time" or one.startswith("rand") for one in packages)
+
+
+_DRAWING = frozenset({"bernoulli", "multinomial", "normal", "poisson"})
+"""What draws numbers in packages that are not called after that, as `random` and `numpy.random` are."""
 
 
 def resolved(node: Node) -> Node:

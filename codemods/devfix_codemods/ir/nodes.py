@@ -5,6 +5,7 @@ stores have no `repr` of their parts: these refer to each other, without end.
 """
 
 import ast
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
@@ -141,6 +142,7 @@ class Class:
     fields: dict[str, Node] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
     _lineage: tuple["Class", ...] = ()
+    _writes: Counter[tuple[str, str]] | None = None
 
     def keeps(self, name: str) -> None:
         """A method stores the attribute `name`, as its lowering says."""
@@ -159,6 +161,17 @@ class Class:
     def sets(self, name: str) -> bool:
         """Whether a method of the class, or of one that it is derived from, stores the attribute."""
         return name in self.stored or any(name in one.stored for one in self.lineage()[1:])
+
+    def sets_once(self, itself: str, name: str) -> bool:
+        """Whether one place alone in the text of the class and of its bases here sets `itself.name`."""
+        return sum(one._writes_of(itself, name) for one in self.lineage()) == 1
+
+    def _writes_of(self, itself: str, name: str) -> int:
+        if self._writes is None:
+            attributes = (one for one in walk(self.syntax) if isinstance(one, ast.Attribute))
+            stores = (one for one in attributes if not isinstance(one.ctx, ast.Load))
+            self._writes = Counter((one.value.id, one.attr) for one in stores if isinstance(one.value, ast.Name))
+        return self._writes[itself, name]
 
     def annotations(self) -> Iterator[tuple[str, ast.expr]]:
         """What the body of the class says of the attributes of its objects: `x: Tensor`."""

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from devfix.reporting.diff import unified
 
+from ..conftest import Devfix
+
 LONG = b"".join(b"line %d\n" % number for number in range(40))
 
 PAIRS = {
@@ -54,3 +56,14 @@ def test_it_applies_backwards(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(after)
     subprocess.run(["git", "apply", "-R", "-"], cwd=tmp_path, input=unified(b"a.py", before, after), check=True)
     assert (tmp_path / "a.py").read_bytes() == before
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("separator", ["\f", "\v", "\x1c", "\x85", "\u2028", "\r"])
+def test_a_terminal_shows_the_lines_that_git_counts(tree: Path, devfix: Devfix, separator: str, end: str) -> None:
+    lines = ["import torch", f"# as it {separator}- was", "scaler = torch.cuda.amp.GradScaler()", ""]
+    (tree / "train.py").write_bytes(end.join(lines).encode())
+    shown = devfix("rewrite", "--diff", "--color", "always").out.split("\n")
+    (comment,) = [line for line in shown if "as it" in line]
+    assert comment == " # as it \ufffd- was"
+    assert sum(line.startswith("\x1b[31m") for line in shown) == 1

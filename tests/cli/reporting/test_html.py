@@ -380,3 +380,19 @@ class TestRewritten:
         assert texts(tree, ".edit del") == ["x = wrong(loader)"] * 2
         assert {node.attributes["value"] for node in tree.css("input[name=state]")} == {"fixed", "added", "open"}
         assert texts(tree, "#rule-DVF002 h3") == ["DVF002 device-guard"]
+
+    def test_a_stop_in_another_file_shows_its_line_as_it_was(self, tree: Path, devfix: Devfix) -> None:
+        validate = (
+            "import torch\n\ndef validate(model, loader, device):\n    model.to(device)\n"
+            "    for x, y in loader:\n        x = x.to(device)\n        torch.nn.CrossEntropyLoss()(model(x), y)\n\n"
+        )
+        train = "def train(model, loader, device):\n    for x, y in loader:\n        model(x.to(device))\n"
+        (tree / "loop.py").write_text(validate + train)
+        (tree / "main.py").write_text(
+            "import torch\nfrom loop import train\nmodel = torch.nn.Linear(4, 2)\n"
+            'train(model, loader, torch.device("cuda"))\n'
+        )
+        assert devfix("rewrite", "--output-format", "html", "-o", "page.html").code == 0
+        assert "y = y.to(device)" in (tree / "loop.py").read_text()
+        stops = texts(LexborHTMLParser((tree / "page.html").read_text()), ".trail li")
+        assert "loop.py:11:9 it is called here model(x.to(device))" in stops

@@ -71,7 +71,7 @@ class FileEntries:
 def files_of(report: Report) -> list[FileEntries]:
     """Every file that has findings, in the order of the run."""
     verdicts = {verdict.path: verdict for verdict in report.verdicts}
-    other = lru_cache(maxsize=64)(_read)
+    other = lru_cache(maxsize=64)(_reader(report))
     files: list[FileEntries] = []
     number = 1
     for result in report.results:
@@ -166,12 +166,17 @@ def _where(problem: Problem, note: Note) -> str:
     return f"{label_of(note.path)}:{note.span.line}:{note.span.column + 1}"
 
 
-def _read(path: str) -> Text | None:
-    """Another file that a trail leads through."""
-    try:
-        return text_of(path, Path(path).read_bytes())
-    except OSError:
-        return None
+def _reader(report: Report) -> Reader:
+    """Reads other files that trails lead through, as they were when these were found: the run may have written them."""
+    rewritten = {one.target.path: one.before for one in report.results if isinstance(one, Rewritten)}
+
+    def read(path: str) -> Text | None:
+        try:
+            return text_of(path, rewritten[path] if path in rewritten else Path(path).read_bytes())
+        except OSError:
+            return None
+
+    return read
 
 
 def _code(text: Text | None, span: Span) -> Markup | None:
