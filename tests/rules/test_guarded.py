@@ -289,3 +289,31 @@ def test_a_literal_that_the_same_guard_lets_through():
     """)
     after = _after(before)
     assert "    net = nn.Linear(4, 2).cuda()\n" in after or after == before
+
+
+@pytest.mark.parametrize("told", ["", "0"])
+@pytest.mark.parametrize("more", ["non_blocking=True", "memory_format=torch.channels_last"])
+def test_modules_are_told_where_to_and_no_more(told, more):
+    """`cuda` of a module takes a device alone, that of a tensor takes more."""
+    move = f".cuda({', '.join(filter(None, [told, more]))})"
+    body = """
+        net = nn.Linear(4, 2)
+        for x, y in DataLoader(data):
+            x = x.move()
+            net(x)
+    """
+    assert f"net = nn.Linear(4, 2).cuda({told})\n" in _after(_program(body, move=move))
+    body = """
+        loss = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0]))
+        net = nn.Linear(4, 2)
+        for x, y in DataLoader(data):
+            if GUARD:
+                x = x.move()
+                y = y.move()
+                model.cuda()
+            net(x)
+            loss(model(x), y)
+    """
+    after = _after(_program(body, move=move))
+    assert f"if use_cuda:\n    net = net.cuda({told})\n" in after
+    assert f"if use_cuda:\n    loss = loss.cuda({told})\n" in after
