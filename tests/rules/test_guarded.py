@@ -317,3 +317,41 @@ def test_modules_are_told_where_to_and_no_more(told, more):
     after = _after(_program(body, move=move))
     assert f"if use_cuda:\n    net = net.cuda({told})\n" in after
     assert f"if use_cuda:\n    loss = loss.cuda({told})\n" in after
+
+
+@pytest.mark.parametrize(
+    "move",
+    {
+        "in the other branch": """
+                if args.cpu:
+                    x = x.float()
+                else:
+                    x = x.cuda()
+        """,
+        "in the other value": """
+                x = x.float() if args.cpu else x.cuda()
+        """,
+    }.values(),
+)
+def test_a_test_around_both_is_not_that_of_the_move(move):
+    """With `--train --cpu` the module would meet what stays on the host."""
+    program = _program("""
+        net = nn.Linear(4, 2)
+        if args.train:
+            for x in DataLoader(data):""" + move.rstrip() + """
+                net(x)
+    """)  # fmt: skip
+    assert _after(program) == program
+
+
+def test_the_test_of_the_move_and_not_that_around_both():
+    program = _program("""
+        net = nn.Linear(4, 2)
+        if args.train:
+            for x in DataLoader(data):
+                if args.cuda:
+                    x = x.cuda()
+                net(x)
+    """)
+    made = "net = nn.Linear(4, 2)\n"
+    assert _after(program) == program.replace(made, f"{made}if args.cuda:\n    net = net.cuda()\n")
