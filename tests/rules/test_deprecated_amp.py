@@ -643,6 +643,7 @@ def context(use, dtype):
 )
 def test_a_comment_that_puts_it_off(comment: str) -> None:
     assert [one.fix for one in findings(PUT_OFF.format(comment=comment))] == [None]
+    assert [one.fix for one in findings("page = 1\n\f\n\n" + PUT_OFF.format(comment=comment))] == [None]
 
 
 @pytest.mark.parametrize(
