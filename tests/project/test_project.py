@@ -257,6 +257,24 @@ def test_modules_that_import_everything_of_each_other() -> None:
     assert found({"train.py": train, **texts, "models/m11.py": f"{stars[11]}{dedent(NET)}"}) == ["DVF202:11"]
 
 
+PLACED = "from torch import nn\n\ndef Net():\n    return nn.Linear(4, 2).cuda()\n"
+BEHIND = {
+    "always": "from .placed import *\n",
+    "at times": "try:\n    from .placed import *\nexcept ImportError:\n    pass\n",
+}
+
+
+@pytest.mark.parametrize("star", BEHIND.values(), ids=BEHIND)
+def test_a_star_behind_a_definition_binds_its_name_anew(star: str) -> None:
+    train = TRAIN.format(moved="")
+    texts = {"train.py": train, "models/__init__.py": f"{dedent(NET)}\n{star}", "models/placed.py": PLACED}
+    assert found(texts) == []
+    assert found({**texts, "models/__init__.py": f"{star}\n{dedent(NET)}"}) == ["DVF202:11"]
+    assert found({**texts, "models/placed.py": "other = 1\n"}) == ["DVF202:11"]
+    imported = {**texts, "models/__init__.py": f"from .net import Net\n{star}", "models/net.py": NET}
+    assert found(imported) == []
+
+
 @pytest.mark.parametrize("texts", MODEL.values(), ids=MODEL)
 def test_a_model_of_another_file_that_is_never_moved(texts: dict[str, str]) -> None:
     assert found({"train.py": TRAIN.format(moved=""), **texts}) == ["DVF202:11"]

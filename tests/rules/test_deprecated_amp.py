@@ -595,12 +595,20 @@ def test_a_test_under_another_name_of_torch_takes_the_new_names() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["x.device.type, enabled=on", "device_type, enabled=on", "x.device.type", "device_type=x.device.type, enabled=on"],
+    ["x.device.type, enabled=on", "device_type, enabled=on", "'cuda'", "device_type=x.device.type, enabled=on"],
 )
 def test_a_call_that_gives_the_device_type_already(given: str) -> None:
     head = "from torch.cuda.amp import autocast\n"
     program = f"{head}def f(x, device_type, on):\n    with autocast({given}):\n        g(x)\n"
     assert fixed(program) == program.replace("torch.cuda.amp", "torch.amp")
+
+
+@pytest.mark.parametrize("given", ["'cpu'", "x.device.type", "device_type, torch.bfloat16"])
+def test_another_device_type_was_taken_for_true_by_the_old_name(given: str) -> None:
+    head = "import torch\nfrom torch.cuda.amp import autocast\n"
+    program = f"{head}def f(x, device_type):\n    with autocast({given}):\n        g(x)\n"
+    assert [one.fix.safety for one in findings(program) if one.fix] == [Safety.UNSAFE]
+    assert fixed(program, unsafe=True) == program.replace("torch.cuda.amp", "torch.amp")
 
 
 @pytest.mark.parametrize(
@@ -635,6 +643,7 @@ def context(use, dtype):
 )
 def test_a_comment_that_puts_it_off(comment: str) -> None:
     assert [one.fix for one in findings(PUT_OFF.format(comment=comment))] == [None]
+    assert [one.fix for one in findings("page = 1\n\f\n\n" + PUT_OFF.format(comment=comment))] == [None]
 
 
 @pytest.mark.parametrize(
@@ -658,8 +667,24 @@ def test_a_comment_that_does_not(comment: str) -> None:
         ("with torch.autocast('cuda', torch.half), torch.cuda.amp.autocast(): run()\n", Safety.UNSAFE),
         ("with torch.cuda.amp.autocast(), torch.autocast('cuda', dtype=torch.half): run()\n", Safety.SAFE),
         ("@torch.no_grad()\ndef f():\n    with torch.cuda.amp.autocast(): run()\n", Safety.SAFE),
+        (
+            "outer = torch.autocast('cuda', dtype=half)\nwith outer:\n    with torch.cuda.amp.autocast(): run()\n",
+            Safety.UNSAFE,
+        ),
+        (
+            "with torch.autocast('cuda', dtype=half) if on else off:\n    with torch.cuda.amp.autocast(): run()\n",
+            Safety.UNSAFE,
+        ),
+        ("with torch.autocast('cuda', **said):\n    with torch.cuda.amp.autocast(): run()\n", Safety.UNSAFE),
+        ("torch.set_autocast_gpu_dtype(half)\nwith torch.cuda.amp.autocast(): run()\n", Safety.UNSAFE),
+        ("torch.set_autocast_gpu_dtype(half)\nwith torch.cuda.amp.autocast(dtype=half): run()\n", Safety.SAFE),
+        ("outer = torch.autocast('cuda')\nwith outer:\n    with torch.cuda.amp.autocast(): run()\n", Safety.SAFE),
+        ("with outer(dtype=half):\n    with torch.cuda.amp.autocast(): run()\n", Safety.SAFE),
     ],
-    ids=["by position", "around the function", "before it in one with", "after it in one with", "another decorator"],
+    ids=[
+        *("by position", "around the function", "before it in one with", "after it in one with", "another decorator"),
+        *("under a name", "in a branch", "by a mapping", "by default", "its own", "none", "another context"),
+    ],
 )
 def test_the_dtype_of_an_autocast_around_it(code: str, safety: Safety) -> None:
     assert [one.fix.safety for one in findings(f"import torch\n{code}") if one.fix] == [safety]

@@ -289,3 +289,69 @@ def test_a_literal_that_the_same_guard_lets_through():
     """)
     after = _after(before)
     assert "    net = nn.Linear(4, 2).cuda()\n" in after or after == before
+
+
+@pytest.mark.parametrize("told", ["", "0"])
+@pytest.mark.parametrize("more", ["non_blocking=True", "memory_format=torch.channels_last"])
+def test_modules_are_told_where_to_and_no_more(told, more):
+    """`cuda` of a module takes a device alone, that of a tensor takes more."""
+    move = f".cuda({', '.join(filter(None, [told, more]))})"
+    body = """
+        net = nn.Linear(4, 2)
+        for x, y in DataLoader(data):
+            x = x.move()
+            net(x)
+    """
+    assert f"net = nn.Linear(4, 2).cuda({told})\n" in _after(_program(body, move=move))
+    body = """
+        loss = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0]))
+        net = nn.Linear(4, 2)
+        for x, y in DataLoader(data):
+            if GUARD:
+                x = x.move()
+                y = y.move()
+                model.cuda()
+            net(x)
+            loss(model(x), y)
+    """
+    after = _after(_program(body, move=move))
+    assert f"if use_cuda:\n    net = net.cuda({told})\n" in after
+    assert f"if use_cuda:\n    loss = loss.cuda({told})\n" in after
+
+
+@pytest.mark.parametrize(
+    "move",
+    {
+        "in the other branch": """
+                if args.cpu:
+                    x = x.float()
+                else:
+                    x = x.cuda()
+        """,
+        "in the other value": """
+                x = x.float() if args.cpu else x.cuda()
+        """,
+    }.values(),
+)
+def test_a_test_around_both_is_not_that_of_the_move(move):
+    """With `--train --cpu` the module would meet what stays on the host."""
+    program = _program("""
+        net = nn.Linear(4, 2)
+        if args.train:
+            for x in DataLoader(data):""" + move.rstrip() + """
+                net(x)
+    """)  # fmt: skip
+    assert _after(program) == program
+
+
+def test_the_test_of_the_move_and_not_that_around_both():
+    program = _program("""
+        net = nn.Linear(4, 2)
+        if args.train:
+            for x in DataLoader(data):
+                if args.cuda:
+                    x = x.cuda()
+                net(x)
+    """)
+    made = "net = nn.Linear(4, 2)\n"
+    assert _after(program) == program.replace(made, f"{made}if args.cuda:\n    net = net.cuda()\n")

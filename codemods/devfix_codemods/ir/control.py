@@ -82,10 +82,10 @@ class ControlFlow(Simple):
     # One for each kind
 
     def _if(self, one: ast.If) -> None:
-        self.function.choices.append(one)
         self.test(one.test)
         start, guard = self.environment, self.guard
-        yes = self._branch(one.body, start, joined(guard, self.tests.guard(one.test, True)))
+        self.function.choices[one] = said = self.tests.guard(one.test, True)
+        yes = self._branch(one.body, start, joined(guard, said))
         no = self._branch(one.orelse, start, joined(guard, self.tests.guard(one.test, False)))
         self._join([yes, no], guard)
 

@@ -83,7 +83,7 @@ def _empty_body() -> dict[str, object]:
         "before": {},
         "after": {},
         "guards": {},
-        "choices": [],
+        "choices": {},
         "yields": False,
         "self_node": None,
     }

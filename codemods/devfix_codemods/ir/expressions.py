@@ -228,10 +228,10 @@ class Expressions:
         return self.node(Op.PHI, one, tuple(values), tuple(guards))
 
     def _choice(self, one: ast.IfExp) -> Node:
-        self.function.choices.append(one)
         self.test(one.test)
         before = self.guard
-        self.guard = yes = joined(before, self.tests.guard(one.test, True))
+        self.function.choices[one] = said = self.tests.guard(one.test, True)
+        self.guard = yes = joined(before, said)
         first = self.value(one.body)
         self.guard = no = joined(before, self.tests.guard(one.test, False))
         second = self.value(one.orelse)

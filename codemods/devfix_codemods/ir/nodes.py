@@ -210,7 +210,8 @@ class Function:
     before: dict[ast.stmt, Environment] = field(default_factory=dict)
     after: dict[ast.stmt, Environment] = field(default_factory=dict)
     guards: dict[ast.stmt, Guard] = field(default_factory=dict)
-    choices: list[ast.If | ast.IfExp] = field(default_factory=list)
+    choices: dict[ast.If | ast.IfExp, Guard] = field(default_factory=dict)
+    """What the test of each choice says where it holds."""
     yields: bool = False
     decorators: tuple[str, ...] = ()
     """The last parts of the names of its decorators."""

@@ -32,6 +32,7 @@ def name_tests_once(kinds: Kinds) -> None:
             store.guard = renamed[store.guard]
         function.returns = [(value, renamed[guard]) for value, guard in function.returns]
         function.guards = {one: renamed[guard] for one, guard in function.guards.items()}
+        function.choices = {one: renamed[guard] for one, guard in function.choices.items()}
         function.exit = renamed[function.exit] if function.exit is not None else None
 
 

@@ -94,6 +94,12 @@ def literal(node: ast.expr | None) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
+def is_device_type(node: ast.expr) -> bool:
+    """Whether an argument is a type of devices and no flag: `"cpu"`, `x.device.type`, `device_type`."""
+    is_name = isinstance(node, ast.Name | ast.Attribute)
+    return literal(node) is not None or (is_name and ast.unparse(node).endswith(("device.type", "device_type")))
+
+
 def root(node: ast.expr) -> ast.Name | None:
     """The name at the left end of a dotted expression."""
     while isinstance(node, ast.Attribute):

@@ -46,7 +46,7 @@ def _is_test(node: ast.AST) -> TypeGuard[ast.ClassDef | ast.FunctionDef | ast.As
 
 def is_put_off(unit: Unit, use: Use) -> bool:
     """Whether the comment right above names what takes its place, and says what has to come first."""
-    lines = unit.source.text.splitlines()
+    lines = unit.source.lines
     above = unit.names.statement(use.node).lineno - 1
     first = above
     while first > 0 and lines[first - 1].lstrip().startswith("#"):

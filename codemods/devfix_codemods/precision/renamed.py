@@ -216,14 +216,8 @@ def _as_it_is(use: Use) -> Use:
 def _has_device(old: api.Old, call: ast.Call) -> bool:
     """Whether the call already has the device type, which the old signature refuses and the new one wants."""
     first = call.args[0] if call.args else None
-    if first is not None and (api.literal(first) is not None or _is_type(first)):
+    if first is not None and api.is_device_type(first):
         return True
     if first is not None and old.symbol == "autocast" and api.keyword(call, "enabled"):
         return True  # given twice, by the old signature
     return api.keyword(call, "device_type" if old.symbol == "autocast" else "device") is not None
-
-
-def _is_type(node: ast.expr) -> bool:
-    """`x.device.type`, `device_type`."""
-    is_name = isinstance(node, ast.Name | ast.Attribute)
-    return is_name and ast.unparse(node).endswith(("device.type", "device_type"))

@@ -4,16 +4,14 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from itertools import takewhile
 
 from devfix_codemods.precision import api
+from devfix_codemods.precision.surroundings import Surroundings
 from devfix_codemods.precision.versions import chosen_by_version
 from devfix_codemods.project.names import Import, Names
 from devfix_codemods.project.units import Unit
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-_DTYPE_AND_BEFORE = 2
-"""Each autocast, old and new, takes its dtype as the second argument."""
 
 
 class Shape(Enum):
@@ -53,6 +51,7 @@ class Uses:
     def __init__(self, unit: Unit) -> None:
         self._tree = unit.source.tree
         self._names = unit.names
+        self._surroundings = Surroundings(unit)
 
     def __iter__(self) -> Iterator[Use]:
         for node, candidates in self._names.references(self._tree):
@@ -87,34 +86,7 @@ class Uses:
     def _call(self, use: Use, call: ast.Call) -> Use:
         starred = use.old.symbol == "autocast" and api.has_star(call)
         obstacle = "its positional arguments are not known (`*`)" if starred else None
-        return replace(use, shape=Shape.CALL, obstacle=obstacle, risk=self._nesting_risk(use, call))
-
-    def _nesting_risk(self, use: Use, call: ast.Call) -> str | None:
-        if use.old.symbol != "autocast" or _is_off(call) or api.keyword(call, "dtype") or len(call.args) > 1:
-            return None
-        return "its dtype follows the autocast around it" if self._is_nested(call) else None
-
-    def _is_nested(self, call: ast.Call) -> bool:
-        """Whether an autocast with a dtype of its own is open around `call`, in the same function."""
-        for outer in self._names.ancestors(call):
-            if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
-                return any(self._sets_dtype(one, call) for one in outer.decorator_list)
-            if isinstance(outer, ast.Lambda):
-                return False
-            if isinstance(outer, ast.With):
-                opened = takewhile(lambda one: one is not call, (one.context_expr for one in outer.items))
-                if any(self._sets_dtype(one, call) for one in opened):
-                    return True
-        return False
-
-    def _sets_dtype(self, context: ast.expr, call: ast.Call) -> bool:
-        if context is call or not isinstance(context, ast.Call):
-            return False
-        if not api.keyword(context, "dtype") and len(context.args) < _DTYPE_AND_BEFORE:
-            return False
-        qualified = self._names.qualified(context.func) or ""
-        old = api.old(qualified)
-        return qualified in api.AUTOCAST or (old is not None and old.symbol == "autocast")
+        return replace(use, shape=Shape.CALL, obstacle=obstacle, risk=self._surroundings.risk(use.old, call))
 
     def _handed_on(self, use: Use) -> Use:
         """A class that is a value, to be called later: `partial(autocast, …)`, `autocast if amp else nullcontext`."""
@@ -153,13 +125,6 @@ class Uses:
         reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
         calls = [api.called(self._names, one) for one in reads if isinstance(one.ctx, ast.Load)]
         return all(one is not None and not one.args for one in calls)
-
-
-def _is_off(call: ast.Call) -> bool:
-    """Whether the autocast is certainly disabled, so that its dtype does not matter."""
-    enabled = api.keyword(call, "enabled")
-    given = call.args[0] if call.args else enabled.value if enabled else None
-    return isinstance(given, ast.Constant) and given.value is False
 
 
 def _is_compared(outer: ast.AST | None, node: ast.expr) -> bool:

@@ -241,6 +241,9 @@ class Project:
 
     def _member(self, unit: Unit, name: str, chain: int, tried: dict[tuple[str, str], int]) -> Found | None:
         bindings = unit.top_level.get(name, [])
+        behind = unit.stars_behind(name) if bindings else ()
+        if any(self._followed(unit, f"{star}{name}", chain + 1, tried) is not None for star in behind):
+            return None
         imported = [one.imported for one in bindings if one.imported is not None]
         if len(bindings) == 1 and not imported:
             return Found(unit, name, bindings[0].definition)

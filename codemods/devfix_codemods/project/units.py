@@ -57,6 +57,20 @@ class Unit:
         ]
         return tuple(reversed(stars))
 
+    def stars_behind(self, name: str) -> list[str]:
+        """How what is imported by a star begins, `.net.`, behind the last that binds a name, if only at times."""
+        last = self._places[name][-1]
+        stars = zip(self._places.get("*", ()), self.top_level.get("*", ()))
+        return [str(one.imported).removesuffix("*") for at, one in stars if at > last]
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """The number of each binding of a name, in the order of the statements."""
+        found: dict[str, list[int]] = {}
+        for number, (name, _) in enumerate(_top_level(self.source.tree.body)):
+            found.setdefault(name, []).append(number)
+        return found
+
 
 def _top_level(body: list[ast.stmt]) -> Iterator[tuple[str, TopLevelBinding]]:
     for node in body:

@@ -96,9 +96,10 @@ def _whole(analysis: Analysis, part: Node) -> Node:
 
 def test_around(analysis: Analysis, move: Node, point: Point) -> ast.expr | None:
     """The one test under which a move is made, where it is all of its condition that does not hold at a point."""
-    if len(condition(analysis, move) - point.guard) != 1:
+    missing = condition(analysis, move) - point.guard
+    if len(missing) != 1:
         return None
-    around = (one for one in move.function.choices if _is_taken(one, move))
+    around = (one for one, said in move.function.choices.items() if missing <= said and _is_taken(one, move))
     tests = [one.test for one in around if not _is_taken(one, point.node)]
     return tests[0] if len(tests) == 1 else None
 

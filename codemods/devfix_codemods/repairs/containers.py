@@ -40,7 +40,7 @@ def _is_on_purpose(source: Source, store: Store) -> bool:
     statement = store.statement
     if statement is None:
         return False
-    lines = source.text.splitlines()[max(statement.lineno - 3, 0) : statement.end_lineno]
+    lines = source.lines[max(statement.lineno - 3, 0) : statement.end_lineno]
     return any(map(_ON_PURPOSE.search, lines))
 
 

@@ -89,7 +89,8 @@ def behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterato
         match node.statement:
             case ast.Assign([ast.Name() | ast.Attribute() as target], value) if node.syntax in chain(value):
                 name = ast.unparse(target)
-                edit = InsertStatement(source.span(node.statement), "after", suffix.statement(name))
+                written = suffix if node is conflict.birth.node else suffix.of_module
+                edit = InsertStatement(source.span(node.statement), "after", written.statement(name))
                 yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
 
 

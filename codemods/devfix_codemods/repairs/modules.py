@@ -64,7 +64,7 @@ def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> It
         made = point.environment.get(name)
         if made is None or made.op is not Op.PHI or not _are_modules(analysis, made):
             continue
-        for suffix in suffixes(analysis, conflict, point):
+        for suffix in _suffixes(analysis, conflict, point):
             if suffix.test is None:
                 edit = InsertStatement(source.span(choice), "after", f"{name}{suffix.text}")
                 yield Cut((edit, *suffix.edits), suffix.title(name))
@@ -100,13 +100,12 @@ def _where_made(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     point = before(node)
     if not isinstance(node.syntax, ast.expr) or point is None:
         return
-    for suffix in suffixes(analysis, conflict, point):
-        text = suffix.text.replace(", non_blocking=True", "")
+    for suffix in _suffixes(analysis, conflict, point):
         if suffix.test is not None:
             yield from behind_making(source, conflict, suffix)
             continue
-        edit = ReplaceExpression(source.span(node.syntax), f"__node__{text}")
-        yield Cut((edit, *suffix.edits), f"Move the module: `{text}`", harmless=suffix.follows)
+        edit = ReplaceExpression(source.span(node.syntax), f"__node__{suffix.text}")
+        yield Cut((edit, *suffix.edits), f"Move the module: `{suffix.text}`", harmless=suffix.follows)
 
 
 def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -121,7 +120,7 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     itself = node in analysis.births.roots(move.args[0])
     if name is None or itself or _is_used_before(node, move, analysis):
         return
-    for suffix in suffixes(analysis, conflict, point):
+    for suffix in _suffixes(analysis, conflict, point):
         code = f"{name}{suffix.text}" if suffix.test is None else f"if {suffix.test}:\n    {name}{suffix.text}"
         edit = InsertStatement(source.span(move.statement), "after", code)
         yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
@@ -136,8 +135,8 @@ def _is_used_before(node: Node, move: Node, analysis: Analysis) -> bool:
     )
 
 
-def _of_module(suffix: Suffix) -> str:
-    return suffix.text.replace(", non_blocking=True", "")
+def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    return (one.of_module for one in suffixes(analysis, conflict, point))
 
 
 # As soon as there is a device
@@ -161,9 +160,9 @@ def _before_use(
         name = called(analysis, node, point)
         if name is None:
             continue
-        for suffix in (one for one in suffixes(analysis, conflict, point) if " if " not in one.text):
+        for suffix in (one for one in _suffixes(analysis, conflict, point) if " if " not in one.text):
             edit = InsertStatement(source.span(statement), "after", _statement(node, name, suffix))
-            yield Cut((edit, *suffix.edits), f"Move `{name}`: `{_of_module(suffix)}`")
+            yield Cut((edit, *suffix.edits), f"Move `{name}`: `{suffix.text}`")
             return
 
 
@@ -192,7 +191,7 @@ def _statement(node: Node, name: str, suffix: Suffix) -> str:
     tests = [suffix.test] if suffix.test is not None else []
     if is_optional(node):
         tests.insert(0, f"{name} is not None")
-    move = f"{name}{_of_module(suffix)}"
+    move = f"{name}{suffix.text}"
     return f"if {' and '.join(tests)}:\n    {move}" if tests else move
 
 
@@ -212,7 +211,7 @@ def _in_constructor(analysis: Analysis, source: Source, conflict: Conflict) -> I
     point = Point(environment, made.guards.get(last, frozenset()), made.self_node)
     relative = analysis.births.objects.moved_as[conflict.birth.node]
     as_others = replace(conflict, end=analysis.graph.sources[relative][0], path=())
-    for suffix in suffixes(analysis, as_others, point):
+    for suffix in _suffixes(analysis, as_others, point):
         edit = InsertStatement(
             source.span(last), "after", _statement(conflict.birth.node, str(made.self_node.extra), suffix)
         )

@@ -28,7 +28,8 @@ def moved_again(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     node = one.part if one.part.function is function else one.whole
     point = Point(environment, function.guards.get(last, one.whole.guard), node)
     name = called(analysis, one.whole, point)
-    for suffix in suffixes(analysis, conflict, point) if name is not None else ():
+    ways = suffixes(analysis, conflict, point) if name is not None else ()
+    for suffix in (one.of_module for one in ways):
         move = f"{name}{suffix.text}"
         move = f"{name} = {move}" if _is_assigned(conflict.end.node, str(name)) else move
         code = move if suffix.test is None else f"if {suffix.test}:\n    {move}"

@@ -1,6 +1,7 @@
 """How a move is written."""
 
-from dataclasses import dataclass
+import ast
+from dataclasses import dataclass, replace
 from itertools import count
 
 from devfix_codemods.edits.operations import Edit
@@ -32,6 +33,17 @@ class Suffix:
         """A name for what a comprehension moves: `name`, or one like it that the move does not read itself."""
         read = names_in(f"_{self.text}")
         return next(one for number in count() for one in [name + number * "_"] if one not in read)
+
+    @property
+    def of_module(self) -> "Suffix":
+        """The same for a module, which is told no more than where to: `cuda` of one takes no `non_blocking`."""
+        code = f"_{self.text}"
+        call = ast.parse(code, mode="eval").body
+        assert isinstance(call, ast.Call)
+        told = [*call.args[:1], *(one for one in call.keywords if one.arg == "device")]
+        head = ast.get_source_segment(code, call.func) or code
+        given = ", ".join(ast.get_source_segment(code, one) or "" for one in told)
+        return replace(self, text=f"{head.removeprefix('_')}({given})")
 
     def title(self, name: str, sibling: str | None = None) -> str:
         """What a move does, in words: "Move `y` to `device`, as `x` is"."""

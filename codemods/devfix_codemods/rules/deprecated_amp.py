@@ -45,10 +45,11 @@ and the same of `torch.cuda.amp.GradScaler`, `custom_fwd`, `custom_bwd`, `torch.
 Safe: the old classes only pass the device type on. The literal is written, not `device.type`, because
 `torch.cuda.amp` switches itself off where there is no CUDA, and `autocast("cpu")` and `GradScaler("cpu")` do not.
 Two defaults differ where contexts are nested: the old `autocast()` always means `float16`, the new one whatever the
-context around it means, so inside of an autocast with another dtype in the same function the fix is unsafe. It is
-unsafe too where `isinstance` asks for a `torch.cuda.amp.GradScaler`, a subclass of `torch.amp.GradScaler`, that is
-made elsewhere: the test then accepts more; and for a `partial(autocast, ...)` that code elsewhere may call with
-positional arguments.
+context around it means, so inside of an autocast with another dtype in the same function the fix is unsafe, and where
+the file calls `torch.set_autocast_dtype`. It is unsafe too where the old name, which takes it for `enabled`, is given
+a device type that may be another one; where `isinstance` asks for a `torch.cuda.amp.GradScaler`, a subclass of
+`torch.amp.GradScaler`, that is made elsewhere: the test then accepts more; and for a `partial(autocast, ...)` that
+code elsewhere may call with positional arguments.
 
 ## Since torch
 

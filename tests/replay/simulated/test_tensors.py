@@ -492,3 +492,19 @@ def test_gradients_of_inputs_that_can_be_read_once(simulate: Simulate) -> None:
         "torch.autograd.grad(leaf.sgn().sum(), leaf)[0].device": "cuda:0",
     }
     assert_texts(simulate, PRELUDE + "leaf = torch.ones(2, device='cuda', requires_grad=True)\n", texts)
+
+
+def test_a_gradient_that_is_deleted_is_none(simulate: Simulate) -> None:
+    texts = {
+        "(delattr(leaf, 'grad'), leaf.grad)[1]": "None",
+        "(delattr(other, 'grad'), other.grad)[1]": "None",
+        "delattr(h, 'is_cpu')": "AttributeError: attribute 'is_cpu' of 'torch._C.TensorBase' objects is not writable",
+    }
+    code = """
+leaf = torch.ones(2, device='cuda', requires_grad=True)
+class Other(torch.Tensor):
+    pass
+other = torch.ones(2, device='cuda').as_subclass(Other).requires_grad_()
+(leaf * other).sum().backward()
+"""
+    assert_texts(simulate, PRELUDE + code, texts)

@@ -92,8 +92,14 @@ def replace_property(name: str, get: Callable[[Any], Any], set_to: Callable[[Any
         else:
             set_to(self, value)
 
+    def deleter(self: Any) -> None:
+        if has_torch_function_unary(self):
+            handle_torch_function(replacement.__delete__, (self,), self)
+        else:
+            original.__delete__(self)
+
     getter.__doc__ = original.__doc__
-    replacement = property(getter, setter)
+    replacement = property(getter, setter, deleter)
     setattr(torch.Tensor, name, replacement)
 
 
