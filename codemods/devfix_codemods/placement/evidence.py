@@ -191,6 +191,18 @@ def _is_part_of_element(node: Node) -> bool:
     return any(one.op is Op.ITEM and one.args[0].op is Op.ITER for one in parts)
 
 
+def is_filling(kinds: "Kinds", value: Node) -> bool:
+    """Whether what is put into a list is a tensor: `rows.append(net(x))`, and `rows.extend(out)` of each row."""
+    whole = value.args[0] if value.op is Op.ITER else value
+    return kinds.of(whole) is Kind.TENSOR or is_result_of_module(kinds, whole)
+
+
+def is_result_of_module(kinds: "Kinds", value: Node) -> bool:
+    """Whether a module gives a value of which nothing else is known."""
+    called = value.op is Op.CALL and kinds.of(value) is None and not names(value.args[0])
+    return called and kinds.is_module(value.args[0])
+
+
 def is_read_from_file(part: Node) -> bool:
     """`wave` of `wave, rate = torchaudio.load(path)`"""
     return _is_of_file(part) and libraries.READ_FROM_FILES[name(part.args[0].args[0]) or ""] == part.extra

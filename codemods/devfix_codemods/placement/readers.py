@@ -15,6 +15,7 @@ from devfix_codemods.ir.guards import joined, literal
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.arguments import is_false, keyword
+from devfix_codemods.placement.evidence import is_filling, is_result_of_module
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.manual_moves import is_thrown_away
@@ -131,7 +132,7 @@ class Readers:
         kind = self._kinds.of(value)
         if kind is not None or self._kinds.is_among(value, self._kinds.itemized):
             return kind is Kind.TENSOR
-        if self._is_result(value):
+        if is_result_of_module(self._kinds, value):
             return True
         if value.op is Op.CONST:
             return False
@@ -141,16 +142,6 @@ class Readers:
         return self._is_of_torch(value) and any(
             one.guard <= call.guard and not is_thrown_away(one) for one in self._copies_of(value)
         )
-
-    def _is_filling(self, value: Node) -> bool:
-        """Whether what is put into a list is a tensor: `rows.append(net(x))`, and `rows.extend(out)` of each row."""
-        whole = value.args[0] if value.op is Op.ITER else value
-        return self._kinds.of(whole) is Kind.TENSOR or self._is_result(whole)
-
-    def _is_result(self, value: Node) -> bool:
-        """Whether a module gives a value of which nothing else is known."""
-        called = value.op is Op.CALL and self._kinds.of(value) is None and not names(value.args[0])
-        return called and self._kinds.is_module(value.args[0])
 
     def _is_other_than_tensor(self, given: Node) -> bool:
         """Whether what a caller gives is surely no tensor: an array or a list has no `.cpu()`."""
@@ -188,7 +179,7 @@ class Readers:
         return self._kinds.of(value) is Kind.SEQUENCE and any(
             not store.is_attribute
             and self._kinds.find(store.base) is self._kinds.find(value)
-            and self._is_filling(store.value)
+            and is_filling(self._kinds, store.value)
             for store in value.function.stores
         )
 
