@@ -72,6 +72,25 @@ def test_other_definitions_are_not_parsed(sheet, seen):
     assert seen[0].count(b"\n") == FILE.rstrip().count("\n")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_definitions_in_a_row_are_put_aside_together(sheet, seen, end):
+    functions = "".join(f"# {at}\n@d\ndef f{at}():\n    return {at}\n\n" for at in range(40))
+    text = f"{functions}x = f(a)\n{functions}".replace("\n", end)
+    file = sheet(text)
+    edit = ReplaceExpression(file.expression("f(a)"), "g(a)")
+    assert file.edited_bytes(edit) == text.replace("f(a)", "g(a)").encode()
+    assert len(cst.parse_module(seen[-1]).body) == 3
+
+
+def test_an_odd_one_in_a_row_stays_in_sight(sheet, seen):
+    text = "def a(): pass\ndef b():\n    pass\nx = f(a)\n"
+    file = sheet(text)
+    edit = ReplaceExpression(file.expression("f(a)"), "g(a)")
+    assert file.edited_bytes(edit) == text.replace("f(a)", "g(a)").encode()
+    assert b"def a(): pass" in seen[-1]
+    assert b"def b()" not in seen[-1]
+
+
 def test_what_begins_and_ends_in_an_odd_way_stays_in_sight(sheet):
     file = sheet("x = f(a)\ndef one(): return 1\n\x0cdef three():\n  return 3\n")
     assert masking.masked(file.source, [ReplaceExpression(file.expression("a"), "b")]).hidden == ()

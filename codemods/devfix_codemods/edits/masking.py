@@ -46,27 +46,45 @@ def masked(source: Source, edits: Iterable[Edit]) -> Masked:
     lines = _LINE.findall(source.data)
     touched = [(at.line, at.end_line) for at in map(place, edits) if at is not None]
     hidden: list[tuple[bytes, bytes]] = []
-    for definition in _untouched(tree, touched):
-        start, end = _first_line(definition) - 1, definition.end_lineno or definition.lineno
-        stand_in = _stand_in(definition, lines[start:end], len(hidden))
-        if stand_in is not None:
-            hidden.append((b"".join(stand_in), b"".join(lines[start:end])))
-            lines[start:end] = stand_in
+    for row in _untouched(tree, touched):
+        if not _hide(row, lines, hidden):
+            for definition in row:
+                _hide([definition], lines, hidden)
     return Masked(Source(source.path, b"".join(lines)), tuple(hidden)) if hidden else Masked(source)
 
 
-def _untouched(tree: ast.Module, touched: Sequence[tuple[int, int]]) -> Iterator[_Definition]:
-    """The outermost definitions that share no line with an edit."""
+def _hide(row: Sequence[_Definition], lines: list[bytes], hidden: list[tuple[bytes, bytes]]) -> bool:
+    """Put one stand-in in the place of definitions that follow one another; whether they are plainly laid out."""
+    start, end = _first_line(row[0]) - 1, row[-1].end_lineno or row[-1].lineno
+    stand_in = _stand_in(row[0], lines[start:end], len(hidden))
+    if stand_in is not None:
+        hidden.append((b"".join(stand_in), b"".join(lines[start:end])))
+        lines[start:end] = stand_in
+    return stand_in is not None
+
+
+def _untouched(tree: ast.Module, touched: Sequence[tuple[int, int]]) -> Iterator[list[_Definition]]:
+    """The outermost definitions that share no line with an edit, those that follow one another together."""
     pending: list[ast.AST] = [tree]
     while pending:
-        node = pending.pop()
-        if isinstance(node, _Definition):
-            first, last = _first_line(node), node.end_lineno or node.lineno
-            if not any(start <= last and first <= end for start, end in touched):
-                yield node
-                continue
-        if not isinstance(node, ast.expr):
-            pending += ast.iter_child_nodes(node)
+        for block in (one for one in vars(pending.pop()).values() if isinstance(one, list)):
+            row: list[_Definition] = []
+            for one in block:
+                if isinstance(one, _Definition) and not _is_touched(one, touched):
+                    row.append(one)
+                    continue
+                if row:
+                    yield row
+                    row = []
+                if isinstance(one, ast.AST) and not isinstance(one, ast.expr):
+                    pending.append(one)
+            if row:
+                yield row
+
+
+def _is_touched(definition: _Definition, touched: Sequence[tuple[int, int]]) -> bool:
+    first, last = _first_line(definition), definition.end_lineno or definition.lineno
+    return any(start <= last and first <= end for start, end in touched)
 
 
 def _first_line(definition: _Definition) -> int:
@@ -74,7 +92,8 @@ def _first_line(definition: _Definition) -> int:
 
 
 def _stand_in(definition: _Definition, lines: Sequence[bytes], number: int) -> list[bytes] | None:
-    """A class of as many lines, its block as deep; None for a definition that is laid out in an odd way."""
+    """A class of as many lines, its block as deep as that of the first definition in them; None where that is laid out
+    in an odd way."""
     outer, inner = _indent(lines[0]), _block_indent(definition, lines)
     if not lines[0].startswith(_BEGINNINGS, len(outer)) or not inner.startswith(outer) or inner == outer:
         return None
