@@ -210,6 +210,32 @@ def test_any_part_of_a_display_of_loaders_is_one(placed, made: str, part: str) -
     assert placed(DISPLAY.format(made=made, part=part)).births
 
 
+BUILT = """
+    from utils import build_loader
+    def run(phases, phase, device):
+        net = nn.Linear(3, 3).to(device)
+        loaders = {made}
+        for i, (x, y) in enumerate(loaders[phase]):
+            {moved} = {moved}.to(device)
+            F.mse_loss(net(x), y)
+"""
+BUILDERS = {
+    "of a comprehension": "{one: build_loader(one) for one in phases}",
+    "of a mapping": '{"train": build_loader(1), "test": build_loader(2)}',
+}
+
+
+@pytest.mark.parametrize("made", ["{one: [(net(one), net(one))] for one in phases}", "batches_of(net)"])
+def test_what_is_computed_here_is_no_batch_of_the_host(placed, made: str) -> None:
+    assert placed(BUILT.format(made=made, moved="x")).births == []
+
+
+@pytest.mark.parametrize("made", BUILDERS.values(), ids=BUILDERS)
+@pytest.mark.parametrize(("moved", "left"), ["xy", "yx"])
+def test_parts_of_what_is_built_elsewhere_are_of_one_place(placed, made: str, moved: str, left: str) -> None:
+    assert placed(BUILT.format(made=made, moved=moved)).births == [left]
+
+
 NETS = """
     class Pair:
         def __init__(self, device):

@@ -30,6 +30,43 @@ def test_what_gets_another_name_or_is_on_the_host_is_none(repairs, display: str)
     assert repairs.written(program, Safety.UNSAFE) == repairs.plain(program).split("functional as F\n")[1]
 
 
+LEARNER = """
+    class Learner:
+        def loss(self, net, x, y, flags):
+            {}
+            return self.compare(net(x), y, flags)
+"""
+
+
+@pytest.mark.parametrize("display", ["x, y = x.to(self.device), move(y)", "x, n = x.to(self.device), y"])
+def test_a_parameter_beside_one_that_is_moved_may_stay(repairs, display: str) -> None:
+    assert repairs.added(LEARNER.format(display), Safety.UNSAFE) == []
+
+
+@pytest.mark.parametrize("display", ["x, y = x.to(self.device), y", "x, y = x, y.to(self.device)"])
+def test_one_that_the_row_names_again_is_meant_to_be_moved(repairs, display: str) -> None:
+    (added,) = repairs.added(LEARNER.format(display), Safety.UNSAFE)
+    assert added == "x, y = x.to(self.device), y.to(self.device)"
+
+
+ENCODED = """
+    class Texts(torch.utils.data.Dataset):
+        def encode(self, tokenizer, texts, device):
+            t = {}
+            self.ids, self.mask = t["ids"], t["mask"].to(device)
+"""
+
+
+def test_parts_of_something_else_may_stay(repairs) -> None:
+    assert repairs.added(ENCODED.format("tokenizer(texts)"), Safety.UNSAFE) == []
+    assert repairs.added(ENCODED.format('tokenizer(texts, return_tensors="np")'), Safety.UNSAFE) == []
+
+
+def test_parts_of_an_encoding_are_moved_together(repairs) -> None:
+    (added,) = repairs.added(ENCODED.format('tokenizer(texts, return_tensors="pt")'), Safety.UNSAFE)
+    assert added == 't = tokenizer(texts, return_tensors="pt").to(device)'
+
+
 CONVERTED = """
     from torch.utils.data import DataLoader
     class Trainer:

@@ -14,6 +14,15 @@ from devfix_codemods.source import Source
 CODE = "DVF401"
 
 SILENT = {
+    "a model with a place on a branch that a device's name tells": """
+        import torch
+        def fill(path, args):
+            if args.where == "cuda":
+                model = torch.load(path)
+            else:
+                model = torch.load(path, map_location="cpu")
+            return model
+    """,
     "what is merged with states that stay where they were saved": """
         import torch
         from tools import merge
@@ -448,6 +457,20 @@ def test_a_parameter_that_another_load_uses(rule):
 
 
 UNSAFE = {
+    "a model with a place on a branch that a text tells": (
+        """
+        import torch
+        def fill(weights_path, args):
+            if args.data == "birds":
+                model = torch.load(weights_path)
+            elif "old" in args.name:
+                model = torch.load(weights_path, map_location="cpu")
+            if args.use_cuda:
+                model.cuda()
+            run(model)
+        """,
+        'model = torch.load(weights_path, map_location="cpu")\n    elif',
+    ),
     "assigned, not copied": (
         "def load(self, path):\n    self.load_state_dict(torch.load(path), assign=True)",
         'map_location="cpu"',

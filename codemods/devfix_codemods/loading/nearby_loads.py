@@ -1,12 +1,11 @@
 """What stands beside a load that was left open: others that say a place, and saves of the same file."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from devfix_codemods.assumptions.index import Index, called
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.keys import key, names
-from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.loading import naming
 from devfix_codemods.loading.uses import unmoved
 from devfix_codemods.placement.arguments import is_none, loaded_to
@@ -27,7 +26,7 @@ class Beside:
         return any(
             _is_same(one.args[1], call.args[1])
             and (
-                contradictory(one.guard, call.guard)
+                _may_ask_for_place(one.guard, call.guard)
                 or not tries.isdisjoint(self._index.ancestors(one.syntax or _NOTHING))
             )
             for one, _ in _placed(call)
@@ -73,6 +72,20 @@ class Beside:
         """What tells a file from others: the last part of a path."""
         joined = (path.op is Op.CALL and _last(path) in {"join", "joinpath"}) or path.extra == "Div"
         return self._end(path.args[-1]) if joined else key(path)
+
+
+def _may_ask_for_place(one: Guard, other: Guard) -> bool:
+    """Whether a test that may be about devices keeps two branches apart: no text that another thing is compared with,
+    `args.dataset == "caltech"`."""
+    tests = [atom for atom, holds in one if (atom, not holds) in other]
+    return any(not _compares_text(atom) or naming.ASKS.search(str(atom)) for atom in tests)
+
+
+def _compares_text(atom: Hashable) -> bool:
+    if not isinstance(atom, tuple) or atom[:1] != ("compare",):
+        return False
+    constants = (one[1] for one in atom[2:] if isinstance(one, tuple) and one[:1] == ("const",))
+    return any(str(one).startswith(("'", '"')) for one in constants)
 
 
 def _placed(call: Node) -> Iterator[tuple[Node, Node]]:

@@ -35,10 +35,13 @@ def _is_row(node: Node) -> bool:
 
 
 def _left_behind(births: "Births", row: Node, moved: list[Node]) -> None:
-    for one in dict.fromkeys([*_left(births, row, moved), *_made_alike(births, row, moved)]):
+    left = [*_left(births, row, moved), *_made_alike(births, row, moved), *_of_encoding(births, row, moved)]
+    for one in dict.fromkeys(left):
         for root in births.roots(one):
             if births.kinds.of(root) in {None, Kind.TENSOR} and not births.moves_of(root):
-                births.beside_moved(root, root.args[0] if root.op is Op.ITEM else None)
+                base = root.args[0] if root.op is Op.ITEM else None
+                if base is None or not births.is_encoding(base):  # which is told as a whole
+                    births.beside_moved(root, base)
                 births.graph.supports(root, moved[-1], LEFT, moved[-1].guard)
 
 
@@ -74,6 +77,14 @@ def _made_alike(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node
         if one not in moved and any(
             _maker(births, root) in makers and _text(root) not in copied for root in births.roots(one)
         ):
+            yield one
+
+
+def _of_encoding(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
+    """`t["ids"], t["mask"].to(device)`, of what a tokenizer gives: all of it is tensors."""
+    wholes = {root.args[0] for one in moved for root in births.roots(one) if root.op is Op.ITEM}
+    for one in row.args:
+        if one not in moved and one.op is Op.ITEM and one.args[0] in wholes and births.is_encoding(one.args[0]):
             yield one
 
 

@@ -97,8 +97,12 @@ class Elements:
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
         sources = self._graph.sources
-        if any(one.links == ("named-loader",) for one in sources.get(node, ())):  # two say it: a name, and the move
-            sources[node] = [replace(one, links=("item-beside-moved",)) for one in sources[node]]
+        known = sources.get(node, [])
+        if any(one.links == ("named-loader",) for one in known):  # two say it: a name, and the move
+            sources[node] = [replace(one, links=("item-beside-moved",)) for one in known]
+            return
+        if any(one.links == _ALONE for one in known):  # as do its standing among parameters, and what is told now
+            sources[node] = [replace(one, links=(link,)) if one.links == _ALONE else one for one in known]
             return
         if self._comes_placed(node) or self._is_iterator(node):
             return
@@ -266,6 +270,8 @@ def _refills_part(store: Store, node: Node) -> bool:
     return any(one.op is not Op.CONST or one.extra == node.extra for one in keys.args)
 
 
+_ALONE = ("parameter-beside-moved",)
+"""What is known of a parameter beside the only one that is moved."""
 _PARTS = frozenset({Op.ITEM, Op.ATTR})
 _TAKEN = _PARTS | {Op.ITER, Op.CALL}
 """What may be taken out of something, `next(batches)` included."""

@@ -148,12 +148,13 @@ class Families:
             if moves
         )
 
-    def _comes_from_outside(self, node: Node) -> bool:
+    def _comes_from_outside(self, node: Node, *, iterated: bool = False) -> bool:
         """Whether a value is not computed of others here, so that those do not say where it lives."""
-        iterated = False
         while node.op in {Op.ITEM, Op.ATTR, Op.ITER} or reads_key(node):
             iterated |= node.op is Op.ITER
             node = node.args[0].args[0] if node.op is Op.CALL else node.args[0]
+        if iterated and node.op in {Op.MAPPING, Op.COMPREHENSION}:  # of loaders
+            return bool(node.args) and all(self._comes_from_outside(one, iterated=True) for one in node.args)
         if node.op is not Op.CALL:
             return node.op in {Op.PARAM, Op.GLOBAL, Op.PHI, Op.UNKNOWN}
         callee = node.args[0]
