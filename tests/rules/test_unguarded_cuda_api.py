@@ -388,6 +388,35 @@ def test_the_card_of_a_tensor(rule) -> None:
     assert rule.fixed(program) == program.replace("device(x.device)", "device_of(x)")
 
 
+@pytest.mark.parametrize("use", ["net(x)", "net.run(x)", "start(net, x)"])
+def test_what_has_a_device_and_may_be_no_tensor_is_not_followed_unasked(rule, use: str) -> None:
+    program = f"import torch\ndef run(net, x):\n    with torch.cuda.device(net.device):\n        return {use}\n"
+    assert rule.safeties(program) == [Safety.UNSAFE]
+
+
+def test_the_card_of_a_module_is_only_told(rule) -> None:
+    program = """
+        import torch
+        def run(net: torch.nn.Module, x):
+            with torch.cuda.device(net.device):
+                return net(x)
+    """
+    assert rule.finding(program).fix is None
+    assert rule.finding(program).advice == "ask `torch.cuda.is_available()` first"
+
+
+@pytest.mark.parametrize("x", ["x: torch.Tensor", "x"])
+def test_the_card_of_what_surely_is_a_tensor(rule, x: str) -> None:
+    program = f"""
+        import torch
+        def run({x}, step):
+            rows = x.size(0)
+            with torch.cuda.device(x.device):
+                return step(x, rows)
+    """
+    assert rule.safeties(program) == [Safety.SAFE]
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [

@@ -8,7 +8,7 @@ from textwrap import indent
 from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.availability_tests import is_guarded
 from devfix_codemods.assumptions.index import Index, called, method, unindented
-from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Function, Node, Op
@@ -202,12 +202,23 @@ def _device_of(index: Index, call: Node) -> Answer | None:
             parameter = call.function.parameters.get(tensor)
             if parameter is None or parameter is call.function.self_node or tensor in {"model", "args"}:
                 return None  # it may have a device and be no tensor, which `device_of` needs
+            value = call.args[1].args[0]
+            kind = index.analysis.kinds.of(value)
+            if kind not in {Kind.TENSOR, None}:
+                return _answer(call, None)
+            safety = Safety.SAFE if kind is Kind.TENSOR or _has_elements(index, value) else Safety.UNSAFE
             edits = (
                 ReplaceExpression(index.source.span(written), f"{ast.unparse(written.value)}.device_of"),
                 ReplaceExpression(index.source.span(argument), index.text(base)),
             )
-            return _answer(call, Fix(Safety.SAFE, f"Follow `{tensor}`, wherever it is", edits))
+            return _answer(call, Fix(safety, f"Follow `{tensor}`, wherever it is", edits))
     return None
+
+
+def _has_elements(index: Index, value: Node) -> bool:
+    """Whether what has a device is computed with, or is an input of a module: no model is."""
+    is_input = value.function.name == "forward" and value.function.owner in index.analysis.kinds.module_classes
+    return (is_input and value.op is Op.PARAM) or any(one.op is Op.OPERATION for one in index.users[value])
 
 
 def _answer(call: Node, fix: Fix | None) -> Answer:
