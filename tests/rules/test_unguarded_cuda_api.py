@@ -377,6 +377,32 @@ def test_a_state_that_another_method_gives_back_by_itself_is_only_told(rule) -> 
     assert rule.finding(program).fix is None
 
 
+@pytest.mark.parametrize("read", ["torch.save(state, path)", "return state"])
+def test_a_state_that_only_another_function_gives_back_is_only_told(rule, read: str) -> None:
+    program = f"""
+        import torch
+        def keep(path):
+            state = torch.cuda.get_rng_state()
+            {read}
+        def give_back(state):
+            torch.cuda.set_rng_state(state)
+    """
+    assert rule.finding(program).fix is None
+
+
+def test_another_state_of_that_name_stays_as_it_is(rule) -> None:
+    program = """
+        import torch
+        def sample(seed):
+            state = torch.cuda.get_rng_state()
+            draw(seed)
+            torch.cuda.set_rng_state(state)
+        def give_back(state):
+            torch.cuda.set_rng_state(state)
+    """
+    assert rule.fixed(program).endswith("def give_back(state):\n    torch.cuda.set_rng_state(state)\n")
+
+
 def test_the_current_card_of_a_script(rule) -> None:
     program = "import torch\ndevice = torch.cuda.current_device()\nx = torch.ones(2).to(device)\n"
     after = rule.unchanged_unless_unsafe(program)

@@ -157,13 +157,12 @@ def _generator_state(index: Index, call: Node, statement: ast.Assign) -> Answer 
     if guard is None or _names_cuda_alone(index, call.function):
         return None
     target = ast.unparse(statement.targets[0])
-    restores = [one for one in index.calls if called(one, "torch.cuda.set_rng_state") and _restores(one, target)]
-    restores = [one for one in restores if not is_guarded(index, one)]
     owner = call.function.owner
     scope = owner.syntax if owner is not None and "." in target else call.function.syntax
-    loads = (
-        one for one in ast.walk(scope) if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, ast.Load)
-    )
+    inside = set(ast.walk(scope))  # elsewhere the name is another state's
+    restores = [one for one in index.calls if called(one, "torch.cuda.set_rng_state") and _restores(one, target)]
+    restores = [one for one in restores if one.syntax in inside and not is_guarded(index, one)]
+    loads = (one for one in inside if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, ast.Load))
     reads = [one for one in loads if ast.unparse(one) == target]
     statements = [one.statement for one in restores if isinstance(one.statement, ast.Expr)]
     if len(reads) > len(restores) or len(statements) < len(restores):
