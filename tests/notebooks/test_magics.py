@@ -3,7 +3,12 @@
 import re
 
 import pytest
+from devfix_codemods.engine import check
 from devfix_codemods.notebooks.magics import masked, unmasked
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
+
+from .conftest import notebook
 
 TOKEN = "%% devfix "
 PYTHON = [
@@ -36,6 +41,11 @@ MAGICS = {
     "model?": "pass",
     "model.to??": "pass",
     "%timeit model(x)": "pass",
+    "%time model(x)": "pass",
+    "%time x, y = x.cuda(), 3": "x = y = __magic__()",
+    "if x:\n    %time self.x = f(k=3)": "if x:\n    self.x = __magic__()",
+    "%timeit y = model(x)": "pass",
+    "%time x = (": "pass",
     "!echo it's (": "pass",
     '!echo """\nx = 1': "pass\nx = 1",
     "files = !ls": "files = __magic__()",
@@ -99,3 +109,10 @@ def test_a_cell_of_something_else(text: str) -> None:
 def test_what_is_neither(text: str) -> None:
     with pytest.raises(SyntaxError):
         masked(text, TOKEN, 0)
+
+
+def test_what_a_magic_moves_is_not_where_it_was() -> None:
+    cells = ["import torch\nnet = torch.nn.Linear(2, 2).cuda()\nx = torch.zeros(3, 2)", "%time x = x.cuda()", "net(x)"]
+    found = check(Source("a.ipynb", notebook(*cells)), Options(frozenset({"DVF104"})))
+    assert isinstance(found, Checked)
+    assert found.findings == ()

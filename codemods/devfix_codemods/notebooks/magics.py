@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 _OF_THIS_NAMESPACE = frozenset({"time", "capture", "prun", "debug"})
-"""Cell magics that run the rest of the cell, as Python, where the other cells run."""
+"""Magics that run the rest of the cell, or of the line, as Python, where the other cells run."""
 
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 _ESCAPED = re.compile(r"(?P<indent>[ \t]*)[%!?]")
+_RUN = re.compile(r"(?P<indent>[ \t]*)%(?P<magic>\w+)[ \t]+(?P<statement>.*)")
 _HELP = re.compile(r"(?P<indent>[ \t]*)%{0,2}[A-Za-z_*][\w.*\[\]'\"]*\?{1,2}\s*;?\s*$")
 _ASSIGNED = re.compile(
     r"(?P<indent>[ \t]*)(?P<target>[A-Za-z_](?:[^=!%'\"\[]|\[(?:'[^']*'|\"[^\"]*\"|[^=!%'\"\]])*\])*?)\s*=\s*[%!]"
@@ -135,5 +136,18 @@ def _placeholder(line: str) -> str | None:
     assigned = _ASSIGNED.match(line)
     if assigned is not None:
         return f"{assigned['indent']}{assigned['target']} = __magic__()  "
+    run = _RUN.match(line)
+    if run is not None and run["magic"] in _OF_THIS_NAMESPACE and (bound := _bound_by(run["statement"])):
+        return f"{run['indent']}{' = '.join(bound)} = __magic__()  "
     found = _ESCAPED.match(line) or _HELP.match(line)
     return f"{found['indent']}pass  " if found is not None else None
+
+
+def _bound_by(statement: str) -> list[str]:
+    """What a statement binds, as it spells it: `x` of `x = x.cuda()`. What it binds that to is not followed."""
+    try:
+        tree = ast.parse(statement)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    places = (one for one in ast.walk(tree) if isinstance(one, ast.Name | ast.Attribute | ast.Subscript))
+    return list(dict.fromkeys(ast.unparse(one) for one in places if isinstance(one.ctx, ast.Store)))
