@@ -390,6 +390,18 @@ def test_a_state_that_only_another_function_gives_back_is_only_told(rule, read: 
     assert rule.finding(program).fix is None
 
 
+def test_a_state_that_is_read_under_another_name_is_only_told(rule) -> None:
+    program = """
+        import torch
+        def sample(seed, kept):
+            state = saved = torch.cuda.get_rng_state()
+            draw(seed)
+            torch.cuda.set_rng_state(state)
+            kept.append(saved)
+    """
+    assert rule.finding(program).fix is None
+
+
 def test_another_state_of_that_name_stays_as_it_is(rule) -> None:
     program = """
         import torch

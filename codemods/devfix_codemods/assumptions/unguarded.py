@@ -156,14 +156,14 @@ def _generator_state(index: Index, call: Node, statement: ast.Assign) -> Answer 
     guard = _guard(index, call)
     if guard is None or _names_cuda_alone(index, call.function):
         return None
-    target = ast.unparse(statement.targets[0])
+    targets = {ast.unparse(one) for one in statement.targets}
     owner = call.function.owner
-    scope = owner.syntax if owner is not None and "." in target else call.function.syntax
+    scope = owner.syntax if owner is not None and "." in "".join(targets) else call.function.syntax
     inside = set(ast.walk(scope))  # elsewhere the name is another state's
-    restores = [one for one in index.calls if called(one, "torch.cuda.set_rng_state") and _restores(one, target)]
+    restores = [one for one in index.calls if called(one, "torch.cuda.set_rng_state") and _restores(one, targets)]
     restores = [one for one in restores if one.syntax in inside and not is_guarded(index, one)]
     loads = (one for one in inside if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, ast.Load))
-    reads = [one for one in loads if ast.unparse(one) == target]
+    reads = [one for one in loads if ast.unparse(one) in targets]
     statements = [one.statement for one in restores if isinstance(one.statement, ast.Expr)]
     if len(reads) > len(restores) or len(statements) < len(restores):
         return _answer(call, None)  # something else reads the state, which the guard would leave unset
@@ -171,10 +171,10 @@ def _generator_state(index: Index, call: Node, statement: ast.Assign) -> Answer 
     return _answer(call, Fix(Safety.SAFE, "Save and restore it only where CUDA is available", edits))
 
 
-def _restores(call: Node, target: str) -> bool:
-    """Whether a call gets what `target` names: `torch.cuda.set_rng_state(state)`."""
+def _restores(call: Node, targets: set[str]) -> bool:
+    """Whether a call gets what one of `targets` names: `torch.cuda.set_rng_state(state)`."""
     assert isinstance(call.syntax, ast.Call)
-    return [ast.unparse(one) for one in call.syntax.args[:1]] == [target]
+    return any(ast.unparse(one) in targets for one in call.syntax.args[:1])
 
 
 def _current_device(index: Index, call: Node, statement: ast.Assign) -> Answer | None:
