@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from devfix_codemods.catalogue import Kind
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.kinds import Kinds
@@ -126,15 +126,18 @@ def _param(node: Node, kinds: Kinds, depth: int) -> Place | None:
     if given and all(place_of(one, kinds, depth + 1) == HOST for one in given):
         return HOST
     place = _by_name(node, kinds, depth)
-    return None if place is not None and any(map(_is_own_word, _said_of(node))) else place
+    return None if place is not None and node in _of_own_words(node.function, kinds) else place
 
 
-def _said_of(node: Node) -> Iterator[Node]:
-    """What a parameter is by default, and what it is compared with."""
-    default = node.function.defaults.get(str(node.extra))
-    yield from () if default is None else (default,)
-    for one in node.function.nodes:
-        yield from one.args if one.op is Op.COMPARE and node in one.args else ()
+def _of_own_words(function: Function, kinds: Kinds) -> frozenset[Node]:
+    """The parameters that are `"GPU"` or the like by default, or are compared with it."""
+    found = kinds.of_own_words.get(function)
+    if found is None:  # once for a function: its parameters are asked for again and again
+        told = [(function.parameters.get(one), default) for one, default in function.defaults.items()]
+        compared = [one.args for one in function.nodes if one.op is Op.COMPARE and any(map(_is_own_word, one.args))]
+        said = {parameter for parameter, default in told if parameter is not None and _is_own_word(default)}
+        found = kinds.of_own_words[function] = frozenset(said.union(*compared))
+    return found
 
 
 def _is_own_word(node: Node) -> bool:
