@@ -11,7 +11,7 @@ def _source(data: bytes | str) -> Source:
 
 BROKEN = {
     "no utf-8": (b"\n\nx = '\xe9'\n", "not valid utf-8 at byte 7: invalid continuation byte"),
-    "no utf-8 in the first line": (b"x = '\xe9'\n", "invalid or missing encoding declaration"),
+    "no utf-8 in the first line": (b"x = '\xe9'\n", "not valid utf-8 at byte 5: invalid continuation byte"),
     "an unknown cookie": (b"# coding: nonsense\n", "unknown or contradictory encoding: unknown encoding: nonsense"),
     "a cookie against the mark": (codecs.BOM_UTF8 + b"# coding: latin-1\n", "unknown or contradictory encoding"),
     "a cookie that is no text encoding": (b"# coding: rot13\nx = 1\n", "not valid rot13"),
@@ -46,6 +46,9 @@ def test_warnings_about_the_text_do_not_leak():
         (codecs.BOM_UTF8 + b"x = 1\n", "utf-8-sig"),
         (b"#!/usr/bin/python\n# -*- coding: latin-1 -*-\nx = '\xe9'\n", "iso-8859-1"),
         (b"\n# coding: latin-1\ny = 1\n", "iso-8859-1"),
+        (b"# coding: latin-1 M\xfcller\ny = '\xe9'\n", "iso-8859-1"),
+        (b"#!/usr/bin/python\n# coding: cp1252 \x80\ny = '\xe9'\n", "cp1252"),
+        (codecs.BOM_UTF8 + "# coding: utf-8 é\nx = 1\n".encode(), "utf-8-sig"),
         (b"x = 1\n# coding: latin-1\n", "utf-8"),
     ],
 )

@@ -1,10 +1,11 @@
 """Which names are bound at a statement whatever path led there, and the blocks and functions around it."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 
 from devfix_codemods.program import Program
+from devfix_codemods.project.names import Scope
 from devfix_codemods.project.tree import declared as declared
 from devfix_codemods.project.tree import stored as stored
 
@@ -86,12 +87,22 @@ def _before(program: Program, statement: ast.stmt) -> tuple[set[str], set[str]]:
     for one in block_of(program, statement):
         if one is statement:
             break
-        if isinstance(one, ast.Delete):
-            names = {target.id for target in one.targets if isinstance(target, ast.Name)}
-            bound -= names
-            gone |= names
-        bound |= _binds(one)
+        deleted = _deleted(one)
+        bound = (bound - deleted) | _binds(one)
+        gone |= deleted
     return bound, gone
+
+
+def _deleted(statement: ast.stmt) -> set[str]:
+    """The names that a statement deletes, on whatever path."""
+    if isinstance(statement, ast.Delete):
+        return {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Del)}
+    blocks = [getattr(statement, field, ()) for field in ("body", "orelse", "finalbody")]
+    blocks += [one.body for field in ("handlers", "cases") for one in getattr(statement, field, ())]
+    if isinstance(statement, Function | ast.ClassDef):
+        return set()
+    errors = {one.name for one in getattr(statement, "handlers", ()) if one.name}  # which end with their handlers
+    return errors.union(*(_deleted(one) for block in blocks for one in block))
 
 
 def _given_by(outer: ast.AST, inner: ast.AST) -> set[str]:
@@ -109,18 +120,33 @@ def _given_by(outer: ast.AST, inner: ast.AST) -> set[str]:
 
 
 def _of_module(program: Program, function: Function, module_line: int | None) -> set[str]:
-    """Names of the enclosing functions and the module that a call of `function` finds bound."""
+    """Names of the enclosing functions and the module that a call of `function` finds bound.
+
+    A name that a function binds anywhere is its own: what is bound around it under that name is not read there.
+    """
     bound: set[str] = set()
-    for outer in program.names.ancestors(function):
+    own: list[Scope] = []
+    for outer in (function, *program.names.ancestors(function)):
         if isinstance(outer, Function):
-            bound |= set(parameters(outer))
-    if module_line is None:
-        return bound | _at_the_end(program.tree)
+            bound |= set() if outer is function else _unbound_in(own, parameters(outer))
+            own.append(program.names.scopes[outer])
+    return bound | _unbound_in(own, _of_top_level(program, module_line))
+
+
+def _unbound_in(scopes: Sequence[Scope], names: Iterable[str]) -> set[str]:
+    return {name for name in names if not any(scope.binds(name) for scope in scopes)}
+
+
+def _of_top_level(program: Program, line: int | None) -> Set[str]:
+    """What the module itself has bound when it has run up to `line`, or to its end."""
+    if line is None:
+        return _at_the_end(program.tree)
+    bound: set[str] = set()
     for statement in program.tree.body:
-        if (statement.end_lineno or statement.lineno) < module_line:
-            bound |= _binds(statement)
-        elif statement.lineno <= module_line:
-            bound |= _reached_inside(program, statement, module_line)
+        if (statement.end_lineno or statement.lineno) < line:
+            bound = (bound - _deleted(statement)) | _binds(statement)
+        elif statement.lineno <= line:
+            bound |= _reached_inside(program, statement, line)
     return bound
 
 
@@ -176,7 +202,7 @@ def _common(branches: Sequence[Sequence[ast.stmt]]) -> set[str]:
 def _binds_all(block: Sequence[ast.stmt]) -> set[str]:
     bound: set[str] = set()
     for statement in block:
-        bound |= _binds(statement)
+        bound = (bound - _deleted(statement)) | _binds(statement)
     return bound
 
 

@@ -9,10 +9,12 @@ import io
 import re
 import tokenize
 import warnings
+from codecs import BOM_UTF8
 from dataclasses import dataclass, field
 from functools import cached_property
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_ASCII = bytes(range(0x80)) + b"?" * 0x80
 
 
 class SourceError(ValueError):
@@ -69,8 +71,11 @@ class Source:
         Raises:
             SourceError: the cookie names no known encoding, or contradicts the byte order mark.
         """
-        try:
-            return tokenize.detect_encoding(io.BytesIO(self.data).readline)[0]
+        lines = io.BytesIO(self.data)
+        mark = lines.read(len(BOM_UTF8)) if self.data.startswith(BOM_UTF8) else b""
+        told = iter((mark + lines.readline().translate(_ASCII), lines.readline().translate(_ASCII)))
+        try:  # what stands beside a cookie is written in its encoding, and detect_encoding refuses all but UTF-8 there
+            return tokenize.detect_encoding(lambda: next(told, b""))[0]
         except SyntaxError as error:
             raise SourceError(f"unknown or contradictory encoding: {error.msg}") from error
 

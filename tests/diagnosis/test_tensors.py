@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from devfix_codemods.diagnosis import Stop
 
 from .conftest import GPU, Crash, tensor
@@ -67,6 +68,33 @@ def test_a_name_that_is_bound_on_all_paths_is_used(crash: Build) -> None:
     history = Stop("cpu", "made by torch.ones", "train.py", build.line("mask ="))
     case = build.at("out * mask", tensor("out", GPU), tensor("mask", "cpu", history))
     assert case.results()[0] == "mask = torch.ones(3, device=device)"
+
+
+@pytest.mark.parametrize(
+    ("above", "inside"),
+    [
+        ("", "device = out.device"),
+        ("del device", "pass"),
+        ("if other:\n    del device", "pass"),
+        ("try:\n    run()\nexcept OSError as device:\n    pass", "pass"),
+    ],
+)
+def test_a_name_of_the_module_that_the_function_does_not_see_is_not_used(crash: Build, above: str, inside: str) -> None:
+    build = crash(
+        f"""import torch
+device = torch.device("cuda")
+{above}
+def train(model):
+    mask = torch.ones(3)
+    out = model(mask)
+    total = out * mask
+    {inside}
+    return total
+"""
+    )
+    history = Stop("cpu", "made by torch.ones", "train.py", build.line("mask ="))
+    case = build.at("out * mask", tensor("out", GPU), tensor("mask", "cpu", history))
+    assert case.results() == ["total = out * mask.to(out.device)"]
 
 
 def test_what_the_program_put_on_the_host_is_not_taken_back(crash: Build) -> None:

@@ -28,6 +28,7 @@ ODD_FILES = {
     "tabs and spaces": b"if y:\n\tx = f(a)\nif z:\n  w = 1\n",
     "trailing space": b"x = f(a)   \ny = [ 1,2 ,3 ]  \n",
     "cookie": b"# -*- coding: latin-1 -*-\nname = '\xe9\xe8'; x = f(a)\n",
+    "letters beside the cookie": b"# coding: latin-1 M\xfcller\nname = '\xe9'\nx = f(a)\n",
     "cookie in line two": b"#!/usr/bin/env python\n# vim: set fileencoding=cp1252 :\nname = '\x80'\nx = f(a)\n",
     "wide characters": "été = 'żółć 🚀'; x = f(a)  # 🚀 naïve\n".encode(),
     "continued lines": b"y = 1 + \\\n    2\nx = \\\n  f(a)\n",

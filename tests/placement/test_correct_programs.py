@@ -905,6 +905,29 @@ PROGRAMS = {
                 assert torch.equal(m(inp.to(device)).cpu(), exp)
                 assert m(inp.to(device)).cpu().tolist() == exp
     """,
+    "made without values, which a checkpoint gives it on the host": """
+        import torch
+        from torch import nn
+        meta = torch.device("meta")
+        model = nn.Linear(2, 2, device=meta)
+        model.load_state_dict(torch.load("w.pt", map_location="cpu"), assign=True)
+        model(torch.zeros(3, 2))
+    """,
+    "made without values, the place under the names of devices": """
+        import torch
+        from torch import nn
+        device = torch.device("meta")
+        def load(state):
+            model = nn.Linear(2, 2, device=device)
+            model.load_state_dict(state, assign=True)
+            return model(torch.zeros(3, 2))
+        def made(state, where):
+            model = nn.Linear(2, 2, device=where)
+            model.load_state_dict(state, assign=True)
+            return model(torch.zeros(3, 2))
+        def main():
+            load({}), made({}, torch.device("meta"))
+    """,
     "no torch shadowed 'to'": """
         import torch
         for a, b in schedule:

@@ -70,3 +70,35 @@ def test_nothing_is_misplaced(placed, program: str) -> None:
 )
 def test_another_flag_says_nothing_of_devices(placed, program: str) -> None:
     assert placed(program).births
+
+
+ASKED = """
+    def train(loader: torch.utils.data.DataLoader):
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = nn.Linear(3, 3).to(device)
+        for x, y in loader:
+            x = x.to(device)
+            if {asked}:
+                F.cross_entropy(net(x), y)
+            else:
+                F.cross_entropy(net(x), y.to(device))
+"""
+ON_HOST = [
+    'device.type == "cpu"',
+    '"cpu" == device.type',
+    'torch.device("cpu") == x.device',
+    'str(device) == "cpu"',
+    '"cpu" in str(device)',
+    'device.type in ("cpu",)',
+]
+ON_DEVICE = ['"cuda" in str(device)', 'device.type in ("cuda", "mps")', 'device.type.startswith("cuda")']
+
+
+@pytest.mark.parametrize("asked", [*ON_HOST, *(f"not {one}" for one in ON_DEVICE)])
+def test_nothing_is_misplaced_where_the_device_is_the_host(placed, asked: str) -> None:
+    assert placed(ASKED.format(asked=asked)).births == []
+
+
+@pytest.mark.parametrize("asked", [*(f"not {one}" for one in ON_HOST), *ON_DEVICE, 'device.type in ("cpu", "cuda")'])
+def test_what_is_misplaced_where_the_device_may_be_another(placed, asked: str) -> None:
+    assert placed(ASKED.format(asked=asked)).births == ["y"]

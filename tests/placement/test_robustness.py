@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import time
 
 import pytest
 from devfix_codemods.engine import check
@@ -193,3 +194,15 @@ def test_programs_whose_loops_bind_everything_anew(first: int) -> None:
     for seed in range(first, first + 25):
         outcome = check(Source("train.py", program(seed).encode()), options)
         assert isinstance(outcome, Checked), (seed, outcome)
+
+
+def test_a_function_that_asks_for_its_devices_hundreds_of_times_is_read_in_seconds() -> None:
+    asked = "".join(
+        f"    if x.device.type == 'cpu' and 'cuda' in str(device{i % 3}):\n        x = net(x.to(device{i % 3}))\n"
+        for i in range(300)
+    )
+    text = f"import torch\ndef f(net, x, device0=None, device1=None, device2=None):\n{asked}    return x\n"
+    start = time.process_time()
+    outcome = check(Source("long.py", text.encode()), Options(SELECT))
+    assert isinstance(outcome, Checked), outcome
+    assert time.process_time() - start < 15

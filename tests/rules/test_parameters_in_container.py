@@ -47,6 +47,7 @@ SILENT = {
     "something else among them": program("self.ws = [nn.Parameter(torch.randn(4, 4)), nn.Linear(4, 4)]"),
     "lists of lists": program("self.ws = [[nn.Parameter(torch.randn(4, 4)) for _ in range(n)] for _ in range(n)]"),
     "keys that are numbers": program("self.ws = {i: nn.Parameter(torch.randn(4, 4)) for i in range(n)}", "x = x"),
+    "buffers that have no shape yet": program("self.ws = [nn.UninitializedBuffer() for _ in range(n)]"),
     "buffers": program("self.ws = [nn.Buffer(torch.randn(4, 4)) for _ in range(n)]"),
     "no module": program().replace("nn.Module", "object"),
 }
@@ -91,3 +92,9 @@ def test_found(rule, made: str, used: str, wanted: str) -> None:
     assert rule.safeties(text) == [Safety.UNSAFE]
     assert wanted in rule.fixed(text, unsafe=True)
     assert rule.finding(text).message.startswith("`self.ws` keeps parameters in a plain container")
+
+
+@pytest.mark.parametrize("parameter", ["nn.UninitializedParameter", "nn.parameter.UninitializedParameter"])
+def test_parameters_without_a_shape_are_no_modules(rule, parameter: str) -> None:
+    made = f"self.ws = [{parameter}() for _ in range(n)]"
+    assert f"self.ws = nn.ParameterList([{parameter}() for _ in range(n)])" in rule.fixed(program(made), unsafe=True)

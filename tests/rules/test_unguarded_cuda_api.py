@@ -377,6 +377,44 @@ def test_a_state_that_another_method_gives_back_by_itself_is_only_told(rule) -> 
     assert rule.finding(program).fix is None
 
 
+@pytest.mark.parametrize("read", ["torch.save(state, path)", "return state"])
+def test_a_state_that_only_another_function_gives_back_is_only_told(rule, read: str) -> None:
+    program = f"""
+        import torch
+        def keep(path):
+            state = torch.cuda.get_rng_state()
+            {read}
+        def give_back(state):
+            torch.cuda.set_rng_state(state)
+    """
+    assert rule.finding(program).fix is None
+
+
+def test_a_state_that_is_read_under_another_name_is_only_told(rule) -> None:
+    program = """
+        import torch
+        def sample(seed, kept):
+            state = saved = torch.cuda.get_rng_state()
+            draw(seed)
+            torch.cuda.set_rng_state(state)
+            kept.append(saved)
+    """
+    assert rule.finding(program).fix is None
+
+
+def test_another_state_of_that_name_stays_as_it_is(rule) -> None:
+    program = """
+        import torch
+        def sample(seed):
+            state = torch.cuda.get_rng_state()
+            draw(seed)
+            torch.cuda.set_rng_state(state)
+        def give_back(state):
+            torch.cuda.set_rng_state(state)
+    """
+    assert rule.fixed(program).endswith("def give_back(state):\n    torch.cuda.set_rng_state(state)\n")
+
+
 def test_the_current_card_of_a_script(rule) -> None:
     program = "import torch\ndevice = torch.cuda.current_device()\nx = torch.ones(2).to(device)\n"
     after = rule.unchanged_unless_unsafe(program)
@@ -386,6 +424,35 @@ def test_the_current_card_of_a_script(rule) -> None:
 def test_the_card_of_a_tensor(rule) -> None:
     program = "import torch\ndef norm(x):\n    with torch.cuda.device(x.device):\n        return x / x.norm()\n"
     assert rule.fixed(program) == program.replace("device(x.device)", "device_of(x)")
+
+
+@pytest.mark.parametrize("use", ["net(x)", "net.run(x)", "start(net, x)"])
+def test_what_has_a_device_and_may_be_no_tensor_is_not_followed_unasked(rule, use: str) -> None:
+    program = f"import torch\ndef run(net, x):\n    with torch.cuda.device(net.device):\n        return {use}\n"
+    assert rule.safeties(program) == [Safety.UNSAFE]
+
+
+def test_the_card_of_a_module_is_only_told(rule) -> None:
+    program = """
+        import torch
+        def run(net: torch.nn.Module, x):
+            with torch.cuda.device(net.device):
+                return net(x)
+    """
+    assert rule.finding(program).fix is None
+    assert rule.finding(program).advice == "ask `torch.cuda.is_available()` first"
+
+
+@pytest.mark.parametrize("x", ["x: torch.Tensor", "x"])
+def test_the_card_of_what_surely_is_a_tensor(rule, x: str) -> None:
+    program = f"""
+        import torch
+        def run({x}, step):
+            rows = x.size(0)
+            with torch.cuda.device(x.device):
+                return step(x, rows)
+    """
+    assert rule.safeties(program) == [Safety.SAFE]
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from io import BytesIO
-from tokenize import detect_encoding
 from typing import Literal
 
 from devfix_codemods.edits.operations import AddImport, InsertStatement
 from devfix_codemods.findings import Fix
+from devfix_codemods.source import Source
 
 from devfix.results import Cell
 
@@ -149,8 +148,7 @@ def telling(places: tuple[Place, ...]) -> tuple[Place, ...]:
 
 
 def _lines(data: bytes) -> list[str]:
-    encoding, _ = detect_encoding(BytesIO(data).readline)
-    return data.decode(encoding).replace("\r\n", "\n").split("\n")
+    return Source("", data).text.replace("\r\n", "\n").split("\n")
 
 
 def _lines_after(change: _Opcode) -> range:

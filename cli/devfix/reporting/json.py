@@ -3,6 +3,9 @@
 In a notebook, `cell` counts all cells from 1, and lines are those of the cell.
 """
 
+import codecs
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,6 +39,9 @@ def errors_of(errors: Sequence[Failed]) -> list[dict[str, str]]:
 
 
 def encode(document: Any) -> str:
+    """The text of a document; in ASCII where standard output is not in UTF-8, in which programs read JSON."""
+    if codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8":
+        return json.dumps(msgspec.to_builtins(document), indent=2)
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
 
@@ -63,7 +69,7 @@ def finding(label: str, problem: Problem) -> dict[str, Any]:
         **({"links": list(problem.links)} if problem.links else {}),
         "trail": [_note(label, problem, note) for note in problem.trail],
         "fix": None if problem.repair is None else _fix(problem, problem.repair),
-        "advice": problem.advice,
+        "advice": None if problem.advice is None else plain(problem.advice),
     }
 
 

@@ -19,6 +19,7 @@ _WAITING = {
     "code-insiders": "--wait",
     "codium": "--wait",
     "cursor": "--wait",
+    "gvim": "--nofork",
     "subl": "--wait",
     "zed": "--wait",
 }
@@ -76,4 +77,4 @@ def _arguments(name: str, path: str, line: int | None) -> list[str]:
         return [*waiting, "--goto", f"{path}:{line}"]
     if name in _WITH_COLON:
         return [*waiting, f"{path}:{line}"]
-    return [f"+{line}", path] if name in _AT_LINE else [path]
+    return [*waiting, f"+{line}", path] if name in _AT_LINE else [*waiting, path]

@@ -8,7 +8,7 @@ from textwrap import indent
 from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.availability_tests import is_guarded
 from devfix_codemods.assumptions.index import Index, called, method, unindented
-from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Function, Node, Op
@@ -156,15 +156,14 @@ def _generator_state(index: Index, call: Node, statement: ast.Assign) -> Answer 
     guard = _guard(index, call)
     if guard is None or _names_cuda_alone(index, call.function):
         return None
-    target = ast.unparse(statement.targets[0])
-    restores = [one for one in index.calls if called(one, "torch.cuda.set_rng_state") and _restores(one, target)]
-    restores = [one for one in restores if not is_guarded(index, one)]
+    targets = {ast.unparse(one) for one in statement.targets}
     owner = call.function.owner
-    scope = owner.syntax if owner is not None and "." in target else call.function.syntax
-    loads = (
-        one for one in ast.walk(scope) if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, ast.Load)
-    )
-    reads = [one for one in loads if ast.unparse(one) == target]
+    scope = owner.syntax if owner is not None and "." in "".join(targets) else call.function.syntax
+    inside = set(ast.walk(scope))  # elsewhere the name is another state's
+    restores = [one for one in index.calls if called(one, "torch.cuda.set_rng_state") and _restores(one, targets)]
+    restores = [one for one in restores if one.syntax in inside and not is_guarded(index, one)]
+    loads = (one for one in inside if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, ast.Load))
+    reads = [one for one in loads if ast.unparse(one) in targets]
     statements = [one.statement for one in restores if isinstance(one.statement, ast.Expr)]
     if len(reads) > len(restores) or len(statements) < len(restores):
         return _answer(call, None)  # something else reads the state, which the guard would leave unset
@@ -172,10 +171,10 @@ def _generator_state(index: Index, call: Node, statement: ast.Assign) -> Answer 
     return _answer(call, Fix(Safety.SAFE, "Save and restore it only where CUDA is available", edits))
 
 
-def _restores(call: Node, target: str) -> bool:
-    """Whether a call gets what `target` names: `torch.cuda.set_rng_state(state)`."""
+def _restores(call: Node, targets: set[str]) -> bool:
+    """Whether a call gets what one of `targets` names: `torch.cuda.set_rng_state(state)`."""
     assert isinstance(call.syntax, ast.Call)
-    return [ast.unparse(one) for one in call.syntax.args[:1]] == [target]
+    return any(ast.unparse(one) in targets for one in call.syntax.args[:1])
 
 
 def _current_device(index: Index, call: Node, statement: ast.Assign) -> Answer | None:
@@ -202,12 +201,23 @@ def _device_of(index: Index, call: Node) -> Answer | None:
             parameter = call.function.parameters.get(tensor)
             if parameter is None or parameter is call.function.self_node or tensor in {"model", "args"}:
                 return None  # it may have a device and be no tensor, which `device_of` needs
+            value = call.args[1].args[0]
+            kind = index.analysis.kinds.of(value)
+            if kind not in {Kind.TENSOR, None}:
+                return _answer(call, None)
+            safety = Safety.SAFE if kind is Kind.TENSOR or _has_elements(index, value) else Safety.UNSAFE
             edits = (
                 ReplaceExpression(index.source.span(written), f"{ast.unparse(written.value)}.device_of"),
                 ReplaceExpression(index.source.span(argument), index.text(base)),
             )
-            return _answer(call, Fix(Safety.SAFE, f"Follow `{tensor}`, wherever it is", edits))
+            return _answer(call, Fix(safety, f"Follow `{tensor}`, wherever it is", edits))
     return None
+
+
+def _has_elements(index: Index, value: Node) -> bool:
+    """Whether what has a device is computed with, or is an input of a module: no model is."""
+    is_input = value.function.name == "forward" and value.function.owner in index.analysis.kinds.module_classes
+    return (is_input and value.op is Op.PARAM) or any(one.op is Op.OPERATION for one in index.users[value])
 
 
 def _answer(call: Node, fix: Fix | None) -> Answer:

@@ -7,6 +7,7 @@ from devfix_codemods.catalogue.effects import Effect, Kind
 
 _REEXPORTS = (
     ("torch.nn.modules.", "torch.nn."),
+    ("torch.nn.parameter.", "torch.nn."),
     ("torch.quantization.observer.", "torch.ao.quantization."),
     ("torch.ao.quantization.observer.", "torch.ao.quantization."),
     ("torch.quantization.", "torch.ao.quantization."),
@@ -15,7 +16,6 @@ _REEXPORTS = (
 )
 _ALIASES = {
     "torch.autograd.variable.Variable": "torch.autograd.Variable",
-    "torch.nn.parameter.Parameter": "torch.nn.Parameter",
     "torch.nn.modules.module.Module": "torch.nn.Module",
     "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "torch.concat": "torch.cat",
@@ -23,7 +23,7 @@ _ALIASES = {
     "torchvision.models.utils.load_state_dict_from_url": "torch.hub.load_state_dict_from_url",
     "torchvision._internally_replaced_utils.load_state_dict_from_url": "torch.hub.load_state_dict_from_url",
 }
-_NOT_MODULES = frozenset({"Parameter", "ParameterList", "ParameterDict", "Buffer", "Module"})
+_NOT_MODULES = frozenset({"ParameterList", "ParameterDict", "Module", "LinearCrossEntropyOptions"})
 
 _remembered = lru_cache(maxsize=1 << 14)
 """The same few thousand names are asked for again and again."""
@@ -47,7 +47,8 @@ def is_module_class(qualified: str) -> bool:
     head, _, last = canonical(qualified).rpartition(".")
     if head == "torch.ao.quantization":  # https://docs.pytorch.org/docs/stable/quantization-support.html
         return last.endswith("Observer")
-    return head == "torch.nn" and last[:1].isupper() and last not in _NOT_MODULES
+    is_class = head == "torch.nn" and last[:1].isupper() and last not in _NOT_MODULES
+    return is_class and f"{head}.{last}" not in torch.PARAMETERS
 
 
 def makes_module(qualified: str) -> bool:

@@ -341,7 +341,10 @@ GIVING_TUPLES = frozenset(
 """Classes of `torch.nn` whose modules give more than one tensor, or are not called."""
 
 CONTAINERS = frozenset(_named("torch.nn.", "Sequential ModuleList ModuleDict"))
-PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer"})
+BUFFERS = frozenset(_named("torch.nn.", "Buffer UninitializedBuffer"))
+PARAMETERS = BUFFERS | frozenset(
+    _named("torch.nn.", "Parameter UninitializedParameter parameter.Parameter parameter.UninitializedParameter")
+)
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 HOST_SAMPLING = LOADERS | frozenset(
     _named(

@@ -36,8 +36,8 @@ class Document:
             FormattingLost: an edit falls on a line that libcst does not write as it was.
         """
         blank_end = self.source.data[len(self.body) :] if self.source.data else b"\n"
-        body = self.body.decode(self.module.encoding)
-        return restored(body, self.module.code, changed.code).encode(self.module.encoding) + blank_end
+        body = self.body.decode(self.source.encoding)
+        return restored(body, self.module.code, changed.code).encode(self.source.encoding) + blank_end
 
     def expression(self, span: Span) -> cst.BaseExpression | None:
         """The expression that `ast` puts at `span`."""
@@ -109,7 +109,7 @@ def document(source: Source) -> Document:
         body = source.data.rstrip(_BLANK)
         if body.endswith(b"\\"):  # it goes on in what is blank, without which it is no Python
             body = source.data
-        module = cst.parse_module(body)
+        module = cst.parse_module(body.decode(source.encoding))
     except SourceError as error:
         raise NotEditable(str(error)) from error
     except cst.ParserSyntaxError as error:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.guards import comparison
-from devfix_codemods.ir.keys import key
+from devfix_codemods.ir.keys import key, name
 from devfix_codemods.ir.nodes import Literal
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_device_text
@@ -18,13 +18,36 @@ def host_tests(module: Module, kinds: Kinds) -> Iterator[Literal]:
         if node.extra == "is_cpu":
             yield key(node), True
     for node in module.of(Op.COMPARE):
-        if len(node.args) == 2 and _asks_for_place(node.args[0], kinds):
-            if place_of(node.args[1], kinds) == HOST:
-                yield comparison(node)[0], True
-            elif node.args[1].op is Op.CONST and is_device_text(node.args[1].extra):
-                yield comparison(node)[0], False
-        elif len(node.args) == 2 and _is_type_on_host(*node.args):
-            yield comparison(node)[0], True
+        if len(node.args) == 2 and (answer := _compared(node, kinds)) is not None:
+            yield comparison(node)[0], answer
+    for node in module.of(Op.CALL):  # `device.type.startswith("cuda")`
+        called, *given = node.args
+        if called.op is Op.ATTR and called.extra == "startswith" and len(given) == 1:
+            answer = _is_host(given[0], kinds)
+            if answer is not None and _asks_for_place(called.args[0], kinds):
+                yield key(node), answer
+
+
+def _compared(node: Node, kinds: Kinds) -> bool | None:
+    """Whether a comparison holds for what is on the host, where both sides are equal or the text is found."""
+    left, right = node.args
+    if _is_type_on_host(left, right):
+        return True
+    if _asks_for_place(left, kinds):
+        named = right.args if right.op is Op.SEQUENCE else (right,)
+    elif _asks_for_place(right, kinds):
+        named = (left,)
+    else:
+        return None
+    answers = {_is_host(one, kinds) for one in named}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _is_host(named: Node, kinds: Kinds) -> bool | None:
+    """Whether a value names the host; None where it names nothing for certain."""
+    if place_of(named, kinds) == HOST:
+        return True
+    return False if named.op is Op.CONST and is_device_text(named.extra) else None
 
 
 def _is_type_on_host(asked: Node, named: Node) -> bool:
@@ -37,7 +60,9 @@ def _is_type_on_host(asked: Node, named: Node) -> bool:
 
 
 def _asks_for_place(left: Node, kinds: Kinds) -> bool:
-    """`x.device.type`, `x.device`, `device.type`"""
+    """`x.device.type`, `x.device`, `device.type`, `str(device)`"""
+    if left.op is Op.CALL and len(left.args) == 2 and name(left.args[0]) == "builtins.str":
+        return place_of(left.args[1], kinds) is not None
     asked = left.args[0] if left.op is Op.ATTR and left.extra == "type" else left
     if asked is not left and place_of(asked, kinds) is not None:
         return True

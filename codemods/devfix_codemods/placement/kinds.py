@@ -67,6 +67,8 @@ class Kinds(Facts):
         """Objects that give the elements of another value, and which."""
         self.rows: set[Node] = set()
         """Parameters that are annotated as containers of tensors, which count as tensors, but have no place to ask."""
+        self.of_own_words: dict[Function, frozenset[Node]] = {}
+        """Parameters that take no names of devices, of the functions that were asked for theirs."""
         self.stateful: list[Node] = []
         self.of_moved_classes: set[Node] = set()
         """Modules of classes of which the program moves one: making them moves none."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from devfix_codemods.catalogue import Kind
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.kinds import Kinds
@@ -79,6 +79,8 @@ def _const(node: Node, kinds: Kinds, depth: int) -> Place | None:
 
 def _call(node: Node, kinds: Kinds, depth: int) -> Place | None:
     qualified = name(node.args[0])
+    if _is_meta(node):
+        return None
     if qualified == "torch.device":
         inner = place_of(node.args[1], kinds, depth + 1) if len(node.args) > 1 else None
         return inner if inner == HOST else Place(Where.DEVICE, node)
@@ -92,6 +94,13 @@ def _call(node: Node, kinds: Kinds, depth: int) -> Place | None:
     if len(asked) == 1 and qualified is not None and not qualified.startswith("torch.") and _asks_where(node):
         return Place(Where.FOLLOWS, asked[0])
     return _by_name(node, kinds, depth)
+
+
+def _is_meta(node: Node) -> bool:
+    """`torch.device("meta")`: tensors there have no values, and get them when they are put to a place."""
+    if node.op is Op.CALL and name(node.args[0]) == "torch.device":
+        return any(map(_is_meta, node.args[1:]))
+    return node.op is Op.CONST and node.extra == "meta"
 
 
 def _asks_where(node: Node) -> bool:
@@ -117,15 +126,18 @@ def _param(node: Node, kinds: Kinds, depth: int) -> Place | None:
     if given and all(place_of(one, kinds, depth + 1) == HOST for one in given):
         return HOST
     place = _by_name(node, kinds, depth)
-    return None if place is not None and any(map(_is_own_word, _said_of(node))) else place
+    return None if place is not None and node in _of_own_words(node.function, kinds) else place
 
 
-def _said_of(node: Node) -> Iterator[Node]:
-    """What a parameter is by default, and what it is compared with."""
-    default = node.function.defaults.get(str(node.extra))
-    yield from () if default is None else (default,)
-    for one in node.function.nodes:
-        yield from one.args if one.op is Op.COMPARE and node in one.args else ()
+def _of_own_words(function: Function, kinds: Kinds) -> frozenset[Node]:
+    """The parameters that are `"GPU"` or the like by default, or are compared with it."""
+    found = kinds.of_own_words.get(function)
+    if found is None:  # once for a function: its parameters are asked for again and again
+        told = [(function.parameters.get(one), default) for one, default in function.defaults.items()]
+        compared = [one.args for one in function.nodes if one.op is Op.COMPARE and any(map(_is_own_word, one.args))]
+        said = {parameter for parameter, default in told if parameter is not None and _is_own_word(default)}
+        found = kinds.of_own_words[function] = frozenset(said.union(*compared))
+    return found
 
 
 def _is_own_word(node: Node) -> bool:
@@ -183,17 +195,16 @@ def _by_name(node: Node, kinds: Kinds, depth: int) -> Place | None:
     else:
         sure = kinds.says(node, Kind.DEVICE)
     text = _text(node)
+    given = list(_given(node, kinds))
+    if given and all(map(_is_meta, given)):
+        return None
     if text and sounds_like_device(text):
         return HOST if _HOST_WORDS.search(text) else Place(Where.DEVICE, node)
     if not sure or _speaks_of_type(text):
         return None
-    return Place(Where.DEVICE, node, sure=_is_surely_given(node, kinds, depth))
-
-
-def _is_surely_given(node: Node, kinds: Kinds, depth: int) -> bool:
-    """Whether all that a value of another name may be, as far as this file shows, is surely a device."""
-    found = [place_of(one, kinds, depth + 1) for one in _given(node, kinds)]
-    return bool(found) and all(one is not None and one.where is Where.DEVICE and one.sure for one in found)
+    found = [place_of(one, kinds, depth + 1) for one in given]
+    surely = bool(found) and all(one is not None and one.where is Where.DEVICE and one.sure for one in found)
+    return Place(Where.DEVICE, node, sure=surely)  # as far as this file shows
 
 
 def _given(node: Node, kinds: Kinds) -> Iterator[Node]:

@@ -386,4 +386,4 @@ _METHODS = {
     "ParameterDict": frozenset({"keys", "values", "items", "update", "clear", "pop"}),
 }
 """Methods that the container shares with the plain one."""
-_PARAMETERS = rows.PARAMETERS - {"torch.nn.Buffer"}
+_PARAMETERS = rows.PARAMETERS - rows.BUFFERS

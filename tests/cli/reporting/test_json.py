@@ -1,5 +1,9 @@
 """The report for programs."""
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,3 +62,14 @@ def test_the_edits_give_what_rewrite_writes(tree: Path, devfix: Devfix) -> None:
         lines[edit["line"] - 1 : edit["end_line"] - 1] = [edit["new_text"]]
     assert devfix("rewrite").code == 0
     assert (tree / "a.py").read_text() == "".join(lines)
+
+
+@pytest.mark.parametrize("output_format", ["json", "sarif", "gitlab"])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_it_is_json_whatever_the_stream_is_written_in(tree: Path, output_format: str, encoding: str) -> None:
+    (tree / "a.py").write_text("import torch\né = torch.zeros(3).cuda()\nprint(é + torch.zeros(3))\n")
+    command = [sys.executable, "-m", "devfix", "check", "--output-format", output_format]
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert done.returncode == 1
+    assert "é" in json.dumps(json.loads(done.stdout), ensure_ascii=False)

@@ -249,6 +249,22 @@ def test_an_edit_that_breaks_the_file(tree: Path, devfix: Devfix, monkeypatch: p
     assert "error: a.py: syntax error" in err
 
 
+def test_an_editor_with_a_window_of_its_own_is_waited_for(
+    tree: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "a.py").write_text(TWO)
+    editor = tree.parent / "gvim"
+    editor.write_text(
+        f"#!{sys.executable}\nimport pathlib, sys\npath = pathlib.Path(sys.argv[-1])\n"
+        "if '--nofork' in sys.argv:  # else it goes on in the background\n"
+        "    path.write_text(path.read_text().replace('wrong(2)', 'fine(2)'))\n"
+    )
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    code, out, _ = asked(devfix, "y e y")
+    assert (code, "a.py: 1 gone" in out) == (0, True)
+
+
 @pytest.mark.parametrize(("command", "reason"), [("/no/such", "cannot be started"), ("false", "ended with status 1")])
 def test_an_editor_that_fails(
     tree: Path, devfix: Devfix, monkeypatch: pytest.MonkeyPatch, command: str, reason: str
