@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from functools import cached_property
 
 from devfix_codemods import catalogue
 from devfix_codemods.assumptions.device_sources import may_be_none
@@ -17,6 +18,7 @@ from devfix_codemods.repairs.scope import values_of
 
 _MAKES = ("torch.device", "torch.get_default_device")
 _KNOWN = re.compile(r"(?:cuda(?::\d*)?|cpu)$")
+_DEEPEST = 4
 _PARTIAL = (ast.For, ast.AsyncFor, ast.While, ast.Try)
 """What may end before all of it has run."""
 _NO_TENSORS = frozenset({catalogue.Kind.NUMBER, catalogue.Kind.TEXT, catalogue.Kind.ARRAY, catalogue.Kind.SEQUENCE})
@@ -52,7 +54,12 @@ class Devices:
     def _kind(self, node: Node) -> Kind | None:
         match node.statement:
             case ast.AnnAssign(annotation=said, value=value) if value is node.syntax and self._is_device(said):
-                return Kind.DEVICE
+                made = self._made(node)
+                return made if made is not None or self._may_be_text(node) else Kind.DEVICE
+        return self._made(node)
+
+    def _made(self, node: Node) -> Kind | None:
+        """What a value is, whatever an annotation says."""
         match node.op:
             case Op.CONST:
                 return None if not isinstance(node.extra, str) else Kind.INDEXED if ":" in node.extra else Kind.TYPE
@@ -84,19 +91,41 @@ class Devices:
         return self._returned(run) if run is not None and run.name != "__init__" else None
 
     def _returned(self, function: Function) -> Kind | None:
-        if self._is_device(getattr(function.syntax, "returns", None)):
+        values = [value for value, _ in function.returns]
+        if self._is_device(getattr(function.syntax, "returns", None)) and not any(map(self._may_be_text, values)):
             return Kind.DEVICE
-        return self._common(value for value, _ in function.returns)
+        return self._common(values)
 
     def _parameter(self, node: Node) -> Kind | None:
         said = getattr(node.syntax, "annotation", None)
         default = node.function.defaults.get(str(node.extra))
         if default is None:
-            return Kind.DEVICE if self._is_device(said) else None
+            is_device = self._is_device(said) and not any(map(self._may_be_text, self._given.get(node, ())))
+            return Kind.DEVICE if is_device else None
         found = self.kind(default)
         may_be_text = said is not None and re.search(r"\bstr\b", ast.unparse(said)) is not None
         may_be_text = may_be_text or (self._is_device(said) and found is not Kind.DEVICE)
         return None if may_be_text and (found is Kind.DEVICE or self._is_device(said)) else found
+
+    @cached_property
+    def _given(self) -> dict[Node, list[Node]]:
+        """What the calls of this file give each parameter."""
+        found: dict[Node, list[Node]] = {}
+        for call, run in self._analysis.calls.items():
+            for argument, parameter in calls.bound(call, run):
+                found.setdefault(parameter, []).append(argument)
+        return found
+
+    def _may_be_text(self, node: Node, depth: int = 0) -> bool:
+        """Whether a value is seen to be text, on some path: no annotation makes a device of it."""
+        kind = self.kind(node)
+        if kind is not None:
+            return kind is not Kind.DEVICE
+        if isinstance(node.syntax, ast.JoinedStr) or (node.op is Op.CONST and isinstance(node.extra, str)):
+            return True
+        if node.op is Op.ATTR and (option := self._added(str(node.extra))) is not None and _gives_text(option):
+            return True
+        return depth < _DEEPEST and any(self._may_be_text(one, depth + 1) for one in values_of(node) if one is not node)
 
     def _is_device(self, annotation: ast.expr | None) -> bool:
         """Whether an annotation is `torch.device`."""
@@ -123,16 +152,19 @@ class Devices:
 
     def _option(self, attribute: str) -> Kind | None:
         """What `args.device` is by `add_argument("--device", default=…)`: any text, if its default has an index."""
+        call = self._added(attribute)
+        if call is not None and "torch.device" in _converters(call):
+            return Kind.DEVICE
+        default = keyword(call, "default") if call is not None and _gives_text(call) else None
+        return Kind.INDEXED if default is not None and self.kind(default) is Kind.INDEXED else None
+
+    def _added(self, attribute: str) -> Node | None:
+        """The `add_argument("--device")` for an attribute."""
         option = "--" + attribute.replace("_", "-")
         for call in self._index.calls:
             named = {str(one.extra).replace("_", "-") for one in call.args[1:] if one.op is Op.CONST}
             if method(call) == "add_argument" and option in named:
-                converter, default = keyword(call, "type"), keyword(call, "default")
-                if converter is not None and "torch.device" in names(converter):
-                    return Kind.DEVICE
-                is_text = converter is None or "builtins.str" in names(converter)
-                indexed = is_text and default is not None and self.kind(default) is Kind.INDEXED
-                return Kind.INDEXED if indexed else None
+                return call
         return None
 
     def _is_numbered(self, node: Node) -> bool:
@@ -150,7 +182,7 @@ class Devices:
         text = node.extra if node.op is Op.CONST else _start(node)
         if isinstance(text, str) and text:
             return _KNOWN.match(text) is not None
-        values = values_of(node) if depth < 4 else []
+        values = values_of(node) if depth < _DEEPEST else []
         return values not in ([], [node]) and all(self.is_cuda_or_host(one, depth + 1) for one in values)
 
     # What is bound
@@ -218,6 +250,17 @@ class Devices:
             asked = any(called(user, "builtins.isinstance", "torch.is_tensor") for user in self._index.users[one])
             if kinds.of(one) is catalogue.Kind.TENSOR and sure and not (mixed or asked or self._analysis.is_plain(one)):
                 yield one
+
+
+def _converters(option: Node) -> tuple[str, ...]:
+    """The names of what an `add_argument` converts its text with."""
+    converter = keyword(option, "type")
+    return names(converter) if converter is not None else ("builtins.str",)
+
+
+def _gives_text(option: Node) -> bool:
+    """Whether an `add_argument` keeps the text as it is."""
+    return "builtins.str" in _converters(option)
 
 
 def _start(node: Node) -> str:
