@@ -67,7 +67,12 @@ def is_repository(folder: Path) -> bool:
 
 
 def same_place(source: str) -> str:
-    """What two spellings of one source have in common: credentials, `.git` and a last slash do not tell them apart."""
+    """What two spellings of one source have in common: credentials, `.git` and a last slash do not tell URLs apart.
+
+    Folders are told with links resolved: `lib` and `lib.git` are two.
+    """
+    if not is_url(source):
+        return source
     return shown(source).replace(f"{_MASK}@", "").rstrip("/").removesuffix(".git").rstrip("/")
 
 
