@@ -66,8 +66,8 @@ def is_typed_cuda(call: Node) -> bool:
 
 
 def is_typed_host(call: Node) -> bool:
-    """`x.type(torch.FloatTensor)`, a type of tensors on the host, whatever the program chooses."""
-    given = names(call.args[1]) if call.args[0].extra == "type" and len(call.args) == 2 else ()
+    """`x.type(torch.FloatTensor)`, a type of tensors on the host, whatever the program chooses; also as text."""
+    given = _types(call.args[1]) if call.args[0].extra == "type" and len(call.args) == 2 else ()
     return bool(given) and all(
         one.startswith("torch.") and one.endswith("Tensor") and one.count(".") == 1 for one in given
     )
@@ -84,3 +84,8 @@ def _names_cuda(node: Node) -> bool:
     if isinstance(node.extra, str) and node.op is Op.CONST:
         return "cuda" in node.extra
     return any("torch.cuda." in one for one in names(node))
+
+
+def _types(node: Node) -> tuple[str, ...]:
+    """The names of a type, which `type` takes as text as well."""
+    return (node.extra,) if isinstance(node.extra, str) and node.op is Op.CONST else names(node)
