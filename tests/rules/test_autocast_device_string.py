@@ -93,6 +93,37 @@ def test_a_name_that_may_hold_the_type_is_left_alone(lines: str) -> None:
     assert findings(IMPORTS + lines) == ()
 
 
+@pytest.mark.parametrize(
+    ("begins", "rest"),
+    [
+        ("def go(device=torch.device('cpu')):\n    torch.autocast(device)\n", "go({})\n"),
+        ("def go(device: torch.device):\n    torch.autocast(device)\ndef run(one):\n    go(one)\n", "run({})\n"),
+        ("def go(device: torch.device):\n    torch.autocast(device)\n", "def run(one: type({})):\n    go(one)\n"),
+        (
+            (
+                "class Run:\n    def __init__(self):\n        self.device = torch.device('cpu')\n"
+                "    def go(self):\n        torch.autocast(self.device)\n"
+            ),
+            "run = Run()\nrun.device = {}\n",
+        ),
+        (
+            "class Run:\n    device = torch.device('cpu')\n    def go(self):\n        torch.autocast(self.device)\n",
+            "class Other(Run):\n    device = {}\n",
+        ),
+        (
+            (
+                "class Run:\n    def __init__(self, device: torch.device):\n        self.device = device\n"
+                "    def go(self):\n        torch.autocast(self.device)\n"
+            ),
+            "class Other(Run):\n    def __init__(self):\n        super().__init__({})\n",
+        ),
+    ],
+)
+def test_text_that_comes_from_elsewhere_in_the_file(begins: str, rest: str) -> None:
+    assert ".type)" in fixed(IMPORTS + begins + rest.format("torch.device('cuda')"))
+    assert findings(IMPORTS + begins + rest.replace("type({})", "str").format("'cuda'")) == ()
+
+
 def test_text_whose_index_the_class_reads() -> None:
     code = """
         import torch

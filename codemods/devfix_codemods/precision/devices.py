@@ -97,35 +97,56 @@ class Devices:
         return self._common(values)
 
     def _parameter(self, node: Node) -> Kind | None:
-        said = getattr(node.syntax, "annotation", None)
-        default = node.function.defaults.get(str(node.extra))
-        if default is None:
-            is_device = self._is_device(said) and not any(map(self._may_be_text, self._given.get(node, ())))
-            return Kind.DEVICE if is_device else None
-        found = self.kind(default)
-        may_be_text = said is not None and re.search(r"\bstr\b", ast.unparse(said)) is not None
-        may_be_text = may_be_text or (self._is_device(said) and found is not Kind.DEVICE)
-        return None if may_be_text and (found is Kind.DEVICE or self._is_device(said)) else found
+        default, is_said = node.function.defaults.get(str(node.extra)), self._is_device(_annotation(node))
+        found = self.kind(default) if default is not None else Kind.DEVICE if is_said else None
+        if is_said and found is not Kind.DEVICE:
+            return None
+        return None if found is Kind.DEVICE and self._gets_text(node, {node}) else found
+
+    def _gets_text(self, parameter: Node, seen: set[Node]) -> bool:
+        """Whether an annotation allows text, or a call of this file gives it."""
+        said = _annotation(parameter)
+        if said is not None and re.search(r"\bstr\b", ast.unparse(said)) is not None:
+            return True
+        return any(self._may_be_text(one, seen) for one in self._given.get(parameter, ()))
 
     @cached_property
     def _given(self) -> dict[Node, list[Node]]:
         """What the calls of this file give each parameter."""
+        runs = dict(self._analysis.calls)
+        for call in self._index.calls:
+            inherited = _of_base(call)
+            if inherited is not None:
+                runs.setdefault(call, inherited)
         found: dict[Node, list[Node]] = {}
-        for call, run in self._analysis.calls.items():
+        for call, run in runs.items():
             for argument, parameter in calls.bound(call, run):
                 found.setdefault(parameter, []).append(argument)
         return found
 
-    def _may_be_text(self, node: Node, depth: int = 0) -> bool:
+    def _may_be_text(self, node: Node, seen: set[Node] | None = None) -> bool:
         """Whether a value is seen to be text, on some path: no annotation makes a device of it."""
+        seen = set() if seen is None else seen
         kind = self.kind(node)
-        if kind is not None:
-            return kind is not Kind.DEVICE
+        if kind is not None or node in seen:
+            return kind not in {Kind.DEVICE, None}
+        seen.add(node)
         if isinstance(node.syntax, ast.JoinedStr) or (node.op is Op.CONST and isinstance(node.extra, str)):
             return True
+        if node.op is Op.PARAM:
+            return self._gets_text(node, seen)
         if node.op is Op.ATTR and (option := self._added(str(node.extra))) is not None and _gives_text(option):
             return True
-        return depth < _DEEPEST and any(self._may_be_text(one, depth + 1) for one in values_of(node) if one is not node)
+        return any(self._may_be_text(one, seen) for one in values_of(node))
+
+    def _set_elsewhere(self, read: Node) -> Iterator[Node]:
+        """What an attribute gets from outside of its class: `trainer.device = …`, and in the bodies of derived ones."""
+        attributes, word = self._analysis.births.attributes, str(read.extra)
+        field, owner = attributes.field(read), self._kinds.class_of(read.args[0])
+        yield from attributes.stored.get(field, ()) if field is not None else ()
+        for one in self._analysis.module.classes if owner is not None else ():
+            if word in one.members and owner in one.lineage():
+                yield one.members[word]
 
     def _is_device(self, annotation: ast.expr | None) -> bool:
         """Whether an annotation is `torch.device`."""
@@ -146,7 +167,7 @@ class Devices:
         values = values_of(node)
         properties = [one for one in values if one.op is Op.FUNCTION]  # which may say what they return
         if properties or values != [node]:
-            return self._common(properties or values)
+            return self._common([*(properties or values), *self._set_elsewhere(node)])
         kept = base.function.finals.get((base, str(node.extra))) if base.function is not node.function else None
         return self.kind(kept) if kept is not None else self._option(str(node.extra))
 
@@ -250,6 +271,18 @@ class Devices:
             asked = any(called(user, "builtins.isinstance", "torch.is_tensor") for user in self._index.users[one])
             if kinds.of(one) is catalogue.Kind.TENSOR and sure and not (mixed or asked or self._analysis.is_plain(one)):
                 yield one
+
+
+def _annotation(parameter: Node) -> ast.expr | None:
+    return getattr(parameter.syntax, "annotation", None)
+
+
+def _of_base(call: Node) -> Function | None:
+    """The method of a base of this file that `super().method(…)` runs."""
+    callee, owner = call.args[0], call.function.owner
+    if callee.op is not Op.ATTR or owner is None or not called(callee.args[0], "builtins.super"):
+        return None
+    return next((one.methods[callee.extra] for one in owner.lineage()[1:] if callee.extra in one.methods), None)
 
 
 def _converters(option: Node) -> tuple[str, ...]:
