@@ -599,3 +599,11 @@ def test_the_type_of_a_choice(given: str) -> None:
             torch.autocast({given})
     """
     assert "(x.device if c else y.device).type" in fixed(code, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["'cuda' \":0\"", "\"cuda\" ':0'", '"cu" "da:0"', '"""cuda:0"""', "'cuda' f\":{rank}\""]
+)
+def test_text_in_pieces_and_in_other_quotes(text: str) -> None:
+    changed = fixed(f"{IMPORTS}rank = 0\ntorch.autocast({text})\n")
+    assert changed.splitlines()[-1] in {"torch.autocast('cuda')", 'torch.autocast("cuda")'}

@@ -64,7 +64,7 @@ class Devices:
             case Op.CONST:
                 return None if not isinstance(node.extra, str) else Kind.INDEXED if ":" in node.extra else Kind.TYPE
             case Op.UNKNOWN:
-                return Kind.INDEXED if _start(node).endswith(":") else None
+                return Kind.INDEXED if start_of(node).endswith(":") else None
             case Op.CALL:
                 return self._call(node)
             case Op.PARAM:
@@ -200,7 +200,7 @@ class Devices:
         """Whether a device is chosen between CUDA and the host alone."""
         if called(node, "torch.device") and len(node.args) > 1:
             return self.is_cuda_or_host(node.args[1], depth)
-        text = node.extra if node.op is Op.CONST else _start(node)
+        text = node.extra if node.op is Op.CONST else start_of(node)
         if isinstance(text, str) and text:
             return _KNOWN.match(text) is not None
         values = values_of(node) if depth < _DEEPEST else []
@@ -296,9 +296,11 @@ def _gives_text(option: Node) -> bool:
     return "builtins.str" in _converters(option)
 
 
-def _start(node: Node) -> str:
-    """The text that a formatted string begins with."""
+def start_of(node: Node) -> str:
+    """A text, or what a formatted string begins with."""
     match node.syntax:
+        case ast.Constant(value=str(text)):
+            return text
         case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]):
             return text
     return ""
