@@ -29,7 +29,7 @@ class Targets:
         row = method_effect(str(call.args[0].extra))
         if row is Effect.CUDA or is_typed_cuda(call):
             return CUDA
-        if row is Effect.TO_HOST:
+        if row is Effect.TO_HOST or is_typed_host(call):
             return HOST
         if row is not Effect.MOVE:
             return None
@@ -54,7 +54,7 @@ class Targets:
 def moving_call(call: Node) -> Node:
     """`net.to(device)` in `net.to(device).eval()`."""
     while call.op is Op.CALL and call.args[0].op is Op.ATTR:
-        if method_effect(str(call.args[0].extra)) in MOVES or is_typed_cuda(call):
+        if method_effect(str(call.args[0].extra)) in MOVES or is_typed_cuda(call) or is_typed_host(call):
             return call
         call = call.args[0].args[0]
     return call
@@ -74,8 +74,8 @@ def is_typed_host(call: Node) -> bool:
 
 
 def is_cast(call: Node) -> bool:
-    """`net.type(torch.float16)`, whose type is known, and is none of CUDA."""
-    if call.args[0].extra != "type" or len(call.args) != 2 or is_typed_cuda(call):
+    """`net.type(torch.float16)`, whose type is known, and says no place."""
+    if call.args[0].extra != "type" or len(call.args) != 2 or is_typed_cuda(call) or is_typed_host(call):
         return False
     return call.args[1].op is Op.CONST or bool(names(call.args[1]))
 
