@@ -101,6 +101,8 @@ def test_nothing_runs_where_the_manifest_has_mistakes(manifest: Path, batch: Bat
         (["--select", "DVF9999"], "no rule 'DVF9999'"),
         (["--target-torch", "new"], "is no torch version"),
         (["--branch", "a..b"], "--branch"),
+        (["--branch", "a\nb"], r"holds '\n', which no branch"),
+        (["--branch", "a\x7fb"], r"holds '\x7f', which no branch"),
         (["--accelerators", "cuda0"], "--accelerators"),
     ],
 )

@@ -417,6 +417,15 @@ def test_a_folder_of_checkouts(folder: Path) -> None:
     assert [one.name for one in manifest.read("one").repositories] == ["one"]
 
 
+def test_a_checkout_beside_the_bare_repository_of_the_same_name(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", "one.git"], check=True)
+    sources = [str(folder / "one"), str(folder / "one.git"), str(folder / "two.git")]
+    assert [one.source for one in manifest.read(".").repositories] == sources
+    found = read('[[repo]]\npath = "one"\n[[repo]]\nurl = "one.git"\n').repositories
+    assert [(one.name, one.source) for one in found] == [("one", sources[0]), ("one-2", sources[1])]
+    assert len(mistakes('[[repo]]\npath = "one"\n[[repo]]\nurl = "./one/"\n')) == 1
+
+
 def test_a_list_on_standard_input(folder: Path) -> None:
     text = b"# all of them\r\n\r\nhttps://host/a  v1 # the old one\r\n\tone\r\ngit@host:c/d.git\tmain"
     found = manifest.read("-", stdin=io.BytesIO(text)).repositories

@@ -135,6 +135,7 @@ def test_the_projects_own_torch_is_the_target(tree: Path) -> None:
         ({"requirements/base.txt": "torch>=2.2\n", "requirements.txt": "torch>=2.3"}, (2, 3)),
         ({"requirements.txt": "torch\n", "uv.lock": 'name = "torch"\nversion = "2.3.0"\n'}, (2, 3)),
         ({"requirements.txt": "torch>=2.1\n", "uv.lock": 'name = "torch"\nversion = "2.3.0"\n'}, (2, 1)),
+        ({"requirements.txt": "-rbase.txt\n", "base.txt": "torch>=2.3"}, (2, 3)),
         ({"environment.yml": "dependencies:\n  - pytorch=2.1\n"}, (2, 1)),
         ({"Pipfile": '[packages]\ntorch = ">=2.1"\n', "Pipfile.lock": '{"default": {}, "torch": 1}'}, (2, 1)),
         ({"pyproject.toml": '[dependency-groups]\ndev = ["torch>=2.2"]\n', "setup.py": "'torch>=2.1'"}, (2, 2)),
@@ -162,6 +163,22 @@ def test_where_a_project_may_say_its_torch(files: dict[str, str], target: tuple[
         (tree / "sub" / name).parent.mkdir(exist_ok=True)
         (tree / "sub" / name).write_text(text)
     assert SettingsTree(Overrides()).of(str(tree / "sub")).choice.target_torch == target
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "torch>=2.3\r\n"),
+        ("requirements.txt", "-r base.txt\r\n"),
+        ("setup.cfg", "[options]\r\ninstall_requires =\r\n    torch>=2.3\r\n"),
+        ("setup.py", "setup(install_requires=['torch>=2.3'])\r\n"),
+    ],
+)
+def test_a_byte_order_mark_says_how_a_declaration_is_written(name: str, text: str, encoding: str, tree: Path) -> None:
+    (tree / name).write_bytes(text.encode(encoding))
+    (tree / "base.txt").write_bytes("torch>=2.3\r\n".encode(encoding))
+    assert SettingsTree(Overrides()).of(str(tree)).choice.target_torch == (2, 3)
 
 
 def test_advice_names_the_file_that_says_the_torch(tree: Path, devfix: Devfix) -> None:

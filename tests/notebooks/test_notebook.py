@@ -28,6 +28,12 @@ def sources(data: bytes) -> list[str]:
     return ["".join(one["source"]) for one in json.loads(data)["cells"]]
 
 
+def test_a_line_that_gets_a_beginning_stays_one_string() -> None:
+    for pieces in (["x = 1\n", "f()\n", "y = 2"], ["f()\n", "y = 2"], ["x = 1\n", "f()"]):
+        now = json.loads(changed(notebook(pieces), "f()", "if x:\n    f()"))["cells"][0]["source"]
+        assert now == "".join(pieces).replace("f()", "if x:\n    f()").splitlines(keepends=True)
+
+
 # What is left alone
 
 SAME = {

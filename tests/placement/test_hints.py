@@ -4,7 +4,14 @@ import pytest
 from devfix_codemods.catalogue import Kind
 
 
-@pytest.mark.parametrize(("kind", "births"), [("torch.FloatTensor", ["x.type(torch.FloatTensor)"]), ("x.dtype", [])])
+@pytest.mark.parametrize(
+    ("kind", "births"),
+    [
+        ("torch.FloatTensor", ["x.type(torch.FloatTensor)"]),
+        ("'torch.FloatTensor'", ["x.type('torch.FloatTensor')"]),
+        ("x.dtype", []),
+    ],
+)
 def test_types_of_tensors_on_the_host(placed, kind: str, births: list[str]) -> None:
     program = f"def main(x):\n    net = nn.Linear(3, 3).cuda()\n    return net(x.type({kind}))\n"
     assert placed(program).births == births

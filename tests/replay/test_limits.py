@@ -192,9 +192,15 @@ def test_deprecations_are_seen_whatever_the_filters_say(run: Run, tree: Path) ->
     outcome = run(
         "import lib, warnings\nwarnings.simplefilter('ignore')\nfor _ in range(3):\n    lib.old()\n"
         "warnings.warn('odd')\nwarnings.warn(DeprecationWarning('gone soon'))\n"
+        "warnings.warn('\\n\\n  in a frame\\n', FutureWarning)\nwarnings.warn('', FutureWarning)\n"
     )
     told = [(one.category, one.message, one.where) for one in outcome.warnings]
-    assert told == [("FutureWarning", "use new()", "lib.py:3"), ("DeprecationWarning", "gone soon", "train.py:6")]
+    assert told == [
+        ("FutureWarning", "use new()", "lib.py:3"),
+        ("DeprecationWarning", "gone soon", "train.py:6"),
+        ("FutureWarning", "in a frame", "train.py:7"),
+        ("FutureWarning", "", "train.py:8"),
+    ]
     assert outcome.stderr.size == 0
 
 

@@ -77,12 +77,51 @@ def test_is_silent(code: str) -> None:
         "device = torch.device('cuda')\ndef train(device):\n    torch.autocast(device)\n",
         "args.device = torch.device('cuda')\nargs = other()\ntorch.autocast(args.device)\n",
         "with torch.device('cuda') as device:\n    torch.autocast(device)\n",
+        "device: torch.device = 'cuda' if gpu else 'cpu'\ntorch.autocast(device)\n",
+        "device: torch.device = name or 'cuda'\ntorch.autocast(device)\n",
+        "device: torch.device = f'{name}'\ntorch.autocast(device)\n",
+        "parser.add_argument('--device')\ndevice: torch.device = args.device\ntorch.autocast(device)\n",
+        "def pick() -> torch.device:\n    return name or 'cpu'\ntorch.autocast(pick())\n",
+        "def train(device: torch.device):\n    torch.autocast(device)\ntrain('cuda')\n",
+        "def train(*, device: torch.device):\n    torch.autocast(device)\ntrain(device='cuda')\n",
+        "class Run:\n    device: torch.device = 'cpu'\n    def go(self):\n        torch.autocast(self.device)\n",
         "parser.add_argument('--device', default='cuda')\ntorch.autocast(args.device)\n",
         "parser.add_argument('--device', type=parse, default='cuda:0')\ntorch.autocast(args.device)\n",
     ],
 )
 def test_a_name_that_may_hold_the_type_is_left_alone(lines: str) -> None:
     assert findings(IMPORTS + lines) == ()
+
+
+@pytest.mark.parametrize(
+    ("begins", "rest"),
+    [
+        ("def go(device=torch.device('cpu')):\n    torch.autocast(device)\n", "go({})\n"),
+        ("def go(device: torch.device):\n    torch.autocast(device)\ndef run(one):\n    go(one)\n", "run({})\n"),
+        ("def go(device: torch.device):\n    torch.autocast(device)\n", "def run(one: type({})):\n    go(one)\n"),
+        (
+            (
+                "class Run:\n    def __init__(self):\n        self.device = torch.device('cpu')\n"
+                "    def go(self):\n        torch.autocast(self.device)\n"
+            ),
+            "run = Run()\nrun.device = {}\n",
+        ),
+        (
+            "class Run:\n    device = torch.device('cpu')\n    def go(self):\n        torch.autocast(self.device)\n",
+            "class Other(Run):\n    device = {}\n",
+        ),
+        (
+            (
+                "class Run:\n    def __init__(self, device: torch.device):\n        self.device = device\n"
+                "    def go(self):\n        torch.autocast(self.device)\n"
+            ),
+            "class Other(Run):\n    def __init__(self):\n        super().__init__({})\n",
+        ),
+    ],
+)
+def test_text_that_comes_from_elsewhere_in_the_file(begins: str, rest: str) -> None:
+    assert ".type)" in fixed(IMPORTS + begins + rest.format("torch.device('cuda')"))
+    assert findings(IMPORTS + begins + rest.replace("type({})", "str").format("'cuda'")) == ()
 
 
 def test_text_whose_index_the_class_reads() -> None:
@@ -382,6 +421,7 @@ def test_text_of_an_unknown_device_is_unsafe() -> None:
         'device = "cuda:0"\n',
         'device = "cuda:0" if torch.cuda.is_available() else "cpu"\n',
         'device = f"cuda:{rank}"\n',
+        'device: torch.device = "cuda:0" if torch.cuda.is_available() else "cpu"\n',
         'if gpu:\n    device = "cuda:0"\nelse:\n    device = "cpu"\n',
     ],
 )
@@ -559,3 +599,11 @@ def test_the_type_of_a_choice(given: str) -> None:
             torch.autocast({given})
     """
     assert "(x.device if c else y.device).type" in fixed(code, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["'cuda' \":0\"", "\"cuda\" ':0'", '"cu" "da:0"', '"""cuda:0"""', "'cuda' f\":{rank}\""]
+)
+def test_text_in_pieces_and_in_other_quotes(text: str) -> None:
+    changed = fixed(f"{IMPORTS}rank = 0\ntorch.autocast({text})\n")
+    assert changed.splitlines()[-1] in {"torch.autocast('cuda')", 'torch.autocast("cuda")'}

@@ -3,7 +3,10 @@
 from textwrap import dedent
 
 import pytest
+from devfix_codemods.engine import check
 from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF202"
 
@@ -1222,8 +1225,11 @@ def test_branches_that_build_what_is_moved_below_them(rule, move: str) -> None:
     assert rule.findings(BRANCHES.format(move=move)) == ()
 
 
-@pytest.mark.parametrize("kind", ["torch.float16", "'torch.FloatTensor'", "torch.DoubleTensor"])
-def test_a_type_of_the_host_moves_no_module(rule, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "told"), [("torch.float16", 1), ("'torch.FloatTensor'", 0), ("torch.DoubleTensor", 0)]
+)
+def test_a_type_of_the_host_is_a_choice_of_the_host(rule, kind: str, told: int) -> None:
+    """As `.cpu()` is. A move before the type would be taken back by it."""
     program = f"""
         import torch
         from torch import nn
@@ -1233,7 +1239,7 @@ def test_a_type_of_the_host_moves_no_module(rule, kind: str) -> None:
             for x in loader:
                 print(net(x.cuda()))
     """
-    assert len(rule.findings(dedent(program) + RUN)) == 1
+    assert len(rule.findings(dedent(program) + RUN)) == told
 
 
 GIVEN = """
@@ -1332,3 +1338,22 @@ def test_what_a_module_gives_is_no_module(rule) -> None:
             weighted(outputs, w[i:i + 3]).sum().backward()
     """
     assert all("outputs.to(" not in repr(one.fix) for one in rule.findings(program))
+
+
+@pytest.mark.parametrize(
+    "to_host",
+    ["net.type(torch.FloatTensor)", "net = net.type('torch.FloatTensor')", "net.eval().type(torch.FloatTensor)"],
+)
+@pytest.mark.parametrize("moved", ["net.to(device)", "net = net.to(device)"])
+def test_a_type_of_the_host_takes_a_module_back(to_host: str, moved: str) -> None:
+    code = f"""
+        import torch
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = torch.nn.Linear(3, 3)
+        {moved}
+        {to_host}
+        print(net(torch.ones(2, 3)))
+    """
+    outcome = check(Source("train.py", dedent(code).encode()), Options(frozenset({"DVF104", "DVF202"})))
+    assert isinstance(outcome, Checked)
+    assert outcome.findings == ()

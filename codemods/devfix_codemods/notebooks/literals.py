@@ -43,8 +43,9 @@ def source_of(document: str, cell: Cell, text: str) -> str:
 
 
 def _begins(previous: _Letter, letter: _Letter) -> bool:
-    """Whether a new string begins: where one did, and at each line that is new or follows one that is."""
-    if letter.old and letter.gap is not None:
+    """Whether a new string begins: where one did, unless something new stands before it on its line, and at each line
+    that is new or follows one that is."""
+    if letter.old and letter.gap is not None and previous.old:
         return True
     return previous.text == "\n" and not (letter.old and previous.old)
 

@@ -277,7 +277,7 @@ class Births:
             return
         if row in {Effect.MOVE, Effect.CUDA}:
             self._moves.method(node, base)
-        elif row is Effect.TO_HOST:
+        elif row is Effect.TO_HOST or is_typed_host(node):
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("certain",)))
             self._readers.copied(node)
             self._moves.copied_to_host(base)

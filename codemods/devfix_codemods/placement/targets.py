@@ -29,7 +29,7 @@ class Targets:
         row = method_effect(str(call.args[0].extra))
         if row is Effect.CUDA or is_typed_cuda(call):
             return CUDA
-        if row is Effect.TO_HOST:
+        if row is Effect.TO_HOST or is_typed_host(call):
             return HOST
         if row is not Effect.MOVE:
             return None
@@ -54,7 +54,7 @@ class Targets:
 def moving_call(call: Node) -> Node:
     """`net.to(device)` in `net.to(device).eval()`."""
     while call.op is Op.CALL and call.args[0].op is Op.ATTR:
-        if method_effect(str(call.args[0].extra)) in MOVES or is_typed_cuda(call):
+        if method_effect(str(call.args[0].extra)) in MOVES or is_typed_cuda(call) or is_typed_host(call):
             return call
         call = call.args[0].args[0]
     return call
@@ -66,16 +66,16 @@ def is_typed_cuda(call: Node) -> bool:
 
 
 def is_typed_host(call: Node) -> bool:
-    """`x.type(torch.FloatTensor)`, a type of tensors on the host, whatever the program chooses."""
-    given = names(call.args[1]) if call.args[0].extra == "type" and len(call.args) == 2 else ()
+    """`x.type(torch.FloatTensor)`, a type of tensors on the host, whatever the program chooses; also as text."""
+    given = _types(call.args[1]) if call.args[0].extra == "type" and len(call.args) == 2 else ()
     return bool(given) and all(
         one.startswith("torch.") and one.endswith("Tensor") and one.count(".") == 1 for one in given
     )
 
 
 def is_cast(call: Node) -> bool:
-    """`net.type(torch.float16)`, whose type is known, and is none of CUDA."""
-    if call.args[0].extra != "type" or len(call.args) != 2 or is_typed_cuda(call):
+    """`net.type(torch.float16)`, whose type is known, and says no place."""
+    if call.args[0].extra != "type" or len(call.args) != 2 or is_typed_cuda(call) or is_typed_host(call):
         return False
     return call.args[1].op is Op.CONST or bool(names(call.args[1]))
 
@@ -84,3 +84,8 @@ def _names_cuda(node: Node) -> bool:
     if isinstance(node.extra, str) and node.op is Op.CONST:
         return "cuda" in node.extra
     return any("torch.cuda." in one for one in names(node))
+
+
+def _types(node: Node) -> tuple[str, ...]:
+    """The names of a type, which `type` takes as text as well."""
+    return (node.extra,) if isinstance(node.extra, str) and node.op is Op.CONST else names(node)

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from functools import cached_property
 
 from devfix_codemods import catalogue
 from devfix_codemods.assumptions.device_sources import may_be_none
@@ -17,6 +18,7 @@ from devfix_codemods.repairs.scope import values_of
 
 _MAKES = ("torch.device", "torch.get_default_device")
 _KNOWN = re.compile(r"(?:cuda(?::\d*)?|cpu)$")
+_DEEPEST = 4
 _PARTIAL = (ast.For, ast.AsyncFor, ast.While, ast.Try)
 """What may end before all of it has run."""
 _NO_TENSORS = frozenset({catalogue.Kind.NUMBER, catalogue.Kind.TEXT, catalogue.Kind.ARRAY, catalogue.Kind.SEQUENCE})
@@ -52,12 +54,17 @@ class Devices:
     def _kind(self, node: Node) -> Kind | None:
         match node.statement:
             case ast.AnnAssign(annotation=said, value=value) if value is node.syntax and self._is_device(said):
-                return Kind.DEVICE
+                made = self._made(node)
+                return made if made is not None or self._may_be_text(node) else Kind.DEVICE
+        return self._made(node)
+
+    def _made(self, node: Node) -> Kind | None:
+        """What a value is, whatever an annotation says."""
         match node.op:
             case Op.CONST:
                 return None if not isinstance(node.extra, str) else Kind.INDEXED if ":" in node.extra else Kind.TYPE
             case Op.UNKNOWN:
-                return Kind.INDEXED if _start(node).endswith(":") else None
+                return Kind.INDEXED if start_of(node).endswith(":") else None
             case Op.CALL:
                 return self._call(node)
             case Op.PARAM:
@@ -84,19 +91,62 @@ class Devices:
         return self._returned(run) if run is not None and run.name != "__init__" else None
 
     def _returned(self, function: Function) -> Kind | None:
-        if self._is_device(getattr(function.syntax, "returns", None)):
+        values = [value for value, _ in function.returns]
+        if self._is_device(getattr(function.syntax, "returns", None)) and not any(map(self._may_be_text, values)):
             return Kind.DEVICE
-        return self._common(value for value, _ in function.returns)
+        return self._common(values)
 
     def _parameter(self, node: Node) -> Kind | None:
-        said = getattr(node.syntax, "annotation", None)
-        default = node.function.defaults.get(str(node.extra))
-        if default is None:
-            return Kind.DEVICE if self._is_device(said) else None
-        found = self.kind(default)
-        may_be_text = said is not None and re.search(r"\bstr\b", ast.unparse(said)) is not None
-        may_be_text = may_be_text or (self._is_device(said) and found is not Kind.DEVICE)
-        return None if may_be_text and (found is Kind.DEVICE or self._is_device(said)) else found
+        default, is_said = node.function.defaults.get(str(node.extra)), self._is_device(_annotation(node))
+        found = self.kind(default) if default is not None else Kind.DEVICE if is_said else None
+        if is_said and found is not Kind.DEVICE:
+            return None
+        return None if found is Kind.DEVICE and self._gets_text(node, {node}) else found
+
+    def _gets_text(self, parameter: Node, seen: set[Node]) -> bool:
+        """Whether an annotation allows text, or a call of this file gives it."""
+        said = _annotation(parameter)
+        if said is not None and re.search(r"\bstr\b", ast.unparse(said)) is not None:
+            return True
+        return any(self._may_be_text(one, seen) for one in self._given.get(parameter, ()))
+
+    @cached_property
+    def _given(self) -> dict[Node, list[Node]]:
+        """What the calls of this file give each parameter."""
+        runs = dict(self._analysis.calls)
+        for call in self._index.calls:
+            inherited = _of_base(call)
+            if inherited is not None:
+                runs.setdefault(call, inherited)
+        found: dict[Node, list[Node]] = {}
+        for call, run in runs.items():
+            for argument, parameter in calls.bound(call, run):
+                found.setdefault(parameter, []).append(argument)
+        return found
+
+    def _may_be_text(self, node: Node, seen: set[Node] | None = None) -> bool:
+        """Whether a value is seen to be text, on some path: no annotation makes a device of it."""
+        seen = set() if seen is None else seen
+        kind = self.kind(node)
+        if kind is not None or node in seen:
+            return kind not in {Kind.DEVICE, None}
+        seen.add(node)
+        if isinstance(node.syntax, ast.JoinedStr) or (node.op is Op.CONST and isinstance(node.extra, str)):
+            return True
+        if node.op is Op.PARAM:
+            return self._gets_text(node, seen)
+        if node.op is Op.ATTR and (option := self._added(str(node.extra))) is not None and _gives_text(option):
+            return True
+        return any(self._may_be_text(one, seen) for one in values_of(node))
+
+    def _set_elsewhere(self, read: Node) -> Iterator[Node]:
+        """What an attribute gets from outside of its class: `trainer.device = …`, and in the bodies of derived ones."""
+        attributes, word = self._analysis.births.attributes, str(read.extra)
+        field, owner = attributes.field(read), self._kinds.class_of(read.args[0])
+        yield from attributes.stored.get(field, ()) if field is not None else ()
+        for one in self._analysis.module.classes if owner is not None else ():
+            if word in one.members and owner in one.lineage():
+                yield one.members[word]
 
     def _is_device(self, annotation: ast.expr | None) -> bool:
         """Whether an annotation is `torch.device`."""
@@ -117,22 +167,25 @@ class Devices:
         values = values_of(node)
         properties = [one for one in values if one.op is Op.FUNCTION]  # which may say what they return
         if properties or values != [node]:
-            return self._common(properties or values)
+            return self._common([*(properties or values), *self._set_elsewhere(node)])
         kept = base.function.finals.get((base, str(node.extra))) if base.function is not node.function else None
         return self.kind(kept) if kept is not None else self._option(str(node.extra))
 
     def _option(self, attribute: str) -> Kind | None:
         """What `args.device` is by `add_argument("--device", default=…)`: any text, if its default has an index."""
+        call = self._added(attribute)
+        if call is not None and "torch.device" in _converters(call):
+            return Kind.DEVICE
+        default = keyword(call, "default") if call is not None and _gives_text(call) else None
+        return Kind.INDEXED if default is not None and self.kind(default) is Kind.INDEXED else None
+
+    def _added(self, attribute: str) -> Node | None:
+        """The `add_argument("--device")` for an attribute."""
         option = "--" + attribute.replace("_", "-")
         for call in self._index.calls:
             named = {str(one.extra).replace("_", "-") for one in call.args[1:] if one.op is Op.CONST}
             if method(call) == "add_argument" and option in named:
-                converter, default = keyword(call, "type"), keyword(call, "default")
-                if converter is not None and "torch.device" in names(converter):
-                    return Kind.DEVICE
-                is_text = converter is None or "builtins.str" in names(converter)
-                indexed = is_text and default is not None and self.kind(default) is Kind.INDEXED
-                return Kind.INDEXED if indexed else None
+                return call
         return None
 
     def _is_numbered(self, node: Node) -> bool:
@@ -147,10 +200,10 @@ class Devices:
         """Whether a device is chosen between CUDA and the host alone."""
         if called(node, "torch.device") and len(node.args) > 1:
             return self.is_cuda_or_host(node.args[1], depth)
-        text = node.extra if node.op is Op.CONST else _start(node)
+        text = node.extra if node.op is Op.CONST else start_of(node)
         if isinstance(text, str) and text:
             return _KNOWN.match(text) is not None
-        values = values_of(node) if depth < 4 else []
+        values = values_of(node) if depth < _DEEPEST else []
         return values not in ([], [node]) and all(self.is_cuda_or_host(one, depth + 1) for one in values)
 
     # What is bound
@@ -220,9 +273,34 @@ class Devices:
                 yield one
 
 
-def _start(node: Node) -> str:
-    """The text that a formatted string begins with."""
+def _annotation(parameter: Node) -> ast.expr | None:
+    return getattr(parameter.syntax, "annotation", None)
+
+
+def _of_base(call: Node) -> Function | None:
+    """The method of a base of this file that `super().method(…)` runs."""
+    callee, owner = call.args[0], call.function.owner
+    if callee.op is not Op.ATTR or owner is None or not called(callee.args[0], "builtins.super"):
+        return None
+    return next((one.methods[callee.extra] for one in owner.lineage()[1:] if callee.extra in one.methods), None)
+
+
+def _converters(option: Node) -> tuple[str, ...]:
+    """The names of what an `add_argument` converts its text with."""
+    converter = keyword(option, "type")
+    return names(converter) if converter is not None else ("builtins.str",)
+
+
+def _gives_text(option: Node) -> bool:
+    """Whether an `add_argument` keeps the text as it is."""
+    return "builtins.str" in _converters(option)
+
+
+def start_of(node: Node) -> str:
+    """A text, or what a formatted string begins with."""
     match node.syntax:
+        case ast.Constant(value=str(text)):
+            return text
         case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]):
             return text
     return ""

@@ -15,7 +15,7 @@ from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.precision import api
 from devfix_codemods.precision.conditions import Wired, decorates_forward
-from devfix_codemods.precision.devices import Devices, Kind
+from devfix_codemods.precision.devices import Devices, Kind, start_of
 
 _TEXT = "`{name}` takes a device type as a string, but `{value}` is a `torch.device`"
 _INDEX = "`{name}` takes a device type without an index, but `{value}` {may} have one"
@@ -136,7 +136,7 @@ class Types:
         if self._devices.kind(given.node) is not Kind.INDEXED or not one.index_matters:
             return None
         segment = self._index.text(given.written).lstrip("fFrRuU")
-        kind = segment.strip("'\"").partition(":")[0]
+        kind = start_of(given.node).partition(":")[0]
         plain = segment[:1] in "'\"" and segment[:3] not in ("'''", '"""')
         code = f"{segment[0]}{kind}{segment[0]}" if plain else quoted(self._index.source, kind)
         return _Change(code, one.index_is_safe, self._indexed(call, given, "does"))

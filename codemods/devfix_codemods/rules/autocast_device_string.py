@@ -11,8 +11,8 @@ A `with torch.autocast("cuda")` in a function that is given a tensor gets the ty
 around it speaks of devices; one that is on wherever a device is not the host (`enabled=device.type != "cpu"`, or a test
 around it) gets the type of that device. A `forward` kept in float32 by `@torch.autocast("cuda", …)` is reported.
 
-A name counts as a `torch.device` by what is written: an annotation, or `torch.device(...)` assigned to it wherever it
-is assigned. Everything else stays as it is.
+A name counts as a `torch.device` by what is written: an annotation, unless text is seen to come there, or
+`torch.device(...)` assigned to it wherever it is assigned. Everything else stays as it is.
 
 ## Why it fails
 

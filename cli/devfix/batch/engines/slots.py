@@ -32,6 +32,8 @@ _VARIABLES: Mapping[str, str] = MappingProxyType(
 """What each vendor's runtime reads: the devices that a process may see."""
 _KINDS = (*_VARIABLES, "mps")
 _DEVICE = re.compile(r"[\w./-]+", re.ASCII)
+_VISIBLE = re.compile(r"\d[\w.]*|(?:GPU|MIG)-[\w/-]+", re.ASCII)
+"""A device in such a variable: a number or a UUID, no word as the `NoDevFiles` of Slurm, which is for none."""
 _GPU = re.compile(r"GPU (\d+): ")
 _MIG = re.compile(r"\s+MIG .*\(UUID: (MIG-[\w/-]+)\)")
 
@@ -175,7 +177,7 @@ def _chosen(variable: str) -> list[str] | None:
         return None
     devices = []
     for part in value.split(","):
-        if not _DEVICE.fullmatch(part.strip()) or part.strip().startswith("-"):
+        if not _VISIBLE.fullmatch(part.strip()):
             break
         devices.append(part.strip())
     return devices

@@ -9,6 +9,7 @@ TRANSPORTS = ("https", "http", "ssh", "git", "file")
 _SCHEME = re.compile(r"([A-Za-z0-9+.-]+)://")
 _HELPER = re.compile(r"([A-Za-z0-9+.-]*)::")
 _SCP_LIKE = re.compile(r"[\w.][\w.+-]*@(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9._-]*):(?P<path>.*)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MASK = "***"
 _MASKS = (
     # All before the host's @; after `https://user:` that is no port, a password may even hold slashes.
@@ -67,7 +68,12 @@ def is_repository(folder: Path) -> bool:
 
 
 def same_place(source: str) -> str:
-    """What two spellings of one source have in common: credentials, `.git` and a last slash do not tell them apart."""
+    """What two spellings of one source have in common: credentials, `.git` and a last slash do not tell URLs apart.
+
+    Folders are told with links resolved: `lib` and `lib.git` are two.
+    """
+    if not is_url(source):
+        return source
     return shown(source).replace(f"{_MASK}@", "").rstrip("/").removesuffix(".git").rstrip("/")
 
 
@@ -102,7 +108,9 @@ def _revision_faults(revision: str) -> Iterator[str]:
         yield "begins with '-'"
     if revision == "@":
         yield "is no name; leave it out for what HEAD is"
-    for wrong in ("..", "@{", " ", "\t", "~", "^", ":", "?", "*", "[", "\\"):
+    if control := _CONTROL.search(revision):
+        yield f"holds {control[0]!r}, which no branch, tag or commit can"
+    for wrong in ("..", "@{", " ", "~", "^", ":", "?", "*", "[", "\\"):
         if wrong in revision:
             yield f"holds {wrong!r}, which no branch, tag or commit can"
     if "" in parts:

@@ -6,6 +6,7 @@ Declarations come before locks: what a project admits counts, not what one machi
 imported only where one speaks of torch.
 """
 
+import codecs
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -39,6 +40,14 @@ _ORDER = (
 )
 _OF_PYTHON = ("pyproject.toml", "setup.cfg", "setup.py")
 _ANY = re.compile("|".join(pattern.pattern for pattern in _ORDER))
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # which begins with that of UTF-16
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""pip reads them as well: `pip freeze > requirements.txt` of Windows PowerShell writes UTF-16."""
 
 
 def declared_torch(folder: str, names: Collection[str]) -> Declared | None:
@@ -83,11 +92,13 @@ def _of_folder(folder: str, names: Collection[str]) -> list[str]:
 
 
 def _includes(name: str, text: str) -> bool:
-    return name.endswith(".txt") and re.search(r"(?m)^\s*(?:-[rc]|--requirement|--constraint)\b", text) is not None
+    return name.endswith(".txt") and re.search(r"(?m)^[ \t]*(?:-[rc]|--(?:requirement|constraint)\b)", text) is not None
 
 
 def _text(folder: str, name: str) -> str | None:
     try:
-        return Path(folder, name).read_text("utf-8", "replace")
+        data = Path(folder, name).read_bytes()
     except (OSError, ValueError):
         return None
+    encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
+    return data.decode(encoding, "replace").replace("\r\n", "\n")

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 Report = Callable[[str, str, str, int], None]
-"""Called with the category, the first line of the message, the file and the line."""
+"""Called with the category, the first line of the message that is not empty, the file and the line."""
 
 CATEGORIES = (FutureWarning, DeprecationWarning, PendingDeprecationWarning)
 LIMIT = 1000
@@ -31,7 +31,8 @@ def observe(place: Callable[[str], str | None], report: Report) -> None:
     def note(category: type, text: str, frame: FrameType | None) -> None:
         where = _user_place(frame, place)
         if where is not None:
-            record = (category.__name__, next(iter(text.splitlines()), "")[:MESSAGE_LIMIT], *where)
+            first = next(filter(None, map(str.strip, text.splitlines())), "")
+            record = (category.__name__, first[:MESSAGE_LIMIT], *where)
             if record not in seen and len(seen) < LIMIT:
                 seen.add(record)
                 report(*record)
