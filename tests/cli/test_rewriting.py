@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,33 @@ def test_uncommitted_changes_are_refused_before_anything_is_written(repository: 
     assert devfix("rewrite", "clean.py").code == 0
     assert devfix("rewrite", "--allow-dirty").code == 0
     assert (repository / "dirty.py").read_text() == FIXED
+
+
+def test_a_file_that_git_only_means_to_add_is_no_copy_of_another(repository: Path, devfix: Devfix) -> None:
+    """Git tells the origin of a copy in a field of its own, also where just the file on the disk is one."""
+    git(repository, "config", "status.renames", "copies")
+    (repository / "origin.py").write_text(BUGGY)
+    commit(repository)
+    (repository / "copied.py").write_text(BUGGY)
+    (repository / "origin.py").write_text(f"{BUGGY}# more\n")
+    git(repository, "add", "--intent-to-add", "copied.py")
+    ran = devfix("rewrite")
+    assert ran.err.splitlines()[1:] == ["  copied.py (added)", "  origin.py (modified)"]
+
+
+def test_a_file_that_both_sides_added_is_in_conflict(repository: Path, devfix: Devfix) -> None:
+    (repository / "first.py").touch()
+    commit(repository)
+    git(repository, "checkout", "-q", "-b", "other")
+    (repository / "a.py").write_text(f"{BUGGY}# theirs\n")
+    commit(repository)
+    git(repository, "checkout", "-q", "-")
+    (repository / "a.py").write_text(f"{BUGGY}# ours\n")
+    commit(repository)
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repository, "merge", "-q", "other")
+    (repository / "a.py").write_text(BUGGY)
+    assert devfix("rewrite").err.splitlines()[1:] == ["  a.py (in conflict)"]
 
 
 def test_only_files_that_would_change_have_to_be_clean(repository: Path, devfix: Devfix) -> None:

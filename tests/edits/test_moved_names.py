@@ -40,6 +40,11 @@ CASES = {
         "a",
         "from torch.cuda.amp import b\nfrom torch.amp import a, a as x\n",
     ),
+    "the first name takes the comment above it along": (
+        "from torch.cuda.amp import (\n    # one\n    a,\n    # two\n    b,\n)\n",
+        "a",
+        "from torch.cuda.amp import (\n    # two\n    b,\n)\nfrom torch.amp import a\n",
+    ),
     "from one line of many": (
         "from torch.cuda.amp import (\n    a,  # one\n    b,  # two\n)\n",
         "b",

@@ -114,7 +114,7 @@ def test_a_removed_import_takes_nothing_with_it(sheet):
 def test_moving_one_name_keeps_the_other_lines_of_the_list(sheet):
     file = sheet("from m import (\n    a,  # one\n\n    # above b\n    b,\n    c  # three\n)  # end\n")
     after = file.edited(MoveImportedName(file.statement("from…"), "a", "n"))
-    assert after == "from m import (\n    b,\n    c  # three\n)  # end\nfrom n import a\n"
+    assert after == "from m import (\n    # above b\n    b,\n    c  # three\n)  # end\nfrom n import a\n"
 
 
 # what libcst writes otherwise than it read it

@@ -88,6 +88,13 @@ CASES = {
     "in a slice": ("x = a[b:c]\n", "c", "d or e", "x = a[b:d or e]\n"),
     "an f-string": ("x = f'{a}'\n", "f'{a}'", "g(__node__)", "x = g(f'{a}')\n"),
     "inside an f-string": ("x = f'{a:>{b}} c'\n", "a", "__node__.to(d)", "x = f'{a.to(d):>{b}} c'\n"),
+    "a string inside an f-string": ('x = f"{a}"\n', "a", '__node__.to("d")', "x = f\"{a.to('d')}\"\n"),
+    "a string inside an f-string of three quotes": (
+        'x = f"""{a}"""\n',
+        "a",
+        '__node__.to("d")',
+        'x = f"""{a.to("d")}"""\n',
+    ),
     "a condition inside an f-string": ("x = f'{a}'\n", "a", "__node__ if b else c", "x = f'{(a if b else c)}'\n"),
     "a dict inside an f-string": ("x = f'{a}'\n", "a", "{1: __node__}[1]", "x = f'{({1: a}[1])}'\n"),
     "after wide characters": ("é = 'żó', '🚀', a + b\n", "a + b", "f(__node__)", "é = 'żó', '🚀', f(a + b)\n"),

@@ -121,6 +121,12 @@ def test_an_index_beyond_the_arguments_is_refused(sheet):
         file.edited(RewriteCall(file.expression("f(a)"), None, (A(1),)))
 
 
+def test_a_string_fits_the_f_string_around_the_call(sheet):
+    file = sheet('x = f"{g(a)}"\n')
+    edit = RewriteCall(file.expression("g(a)"), None, (A(0), A('"cuda"', "device")))
+    assert file.edited(edit) == "x = f\"{g(a, device='cuda')}\"\n"
+
+
 def test_what_is_no_call_is_refused(sheet):
     file = sheet("f(a)\n")
     with pytest.raises(AnchorMissing):

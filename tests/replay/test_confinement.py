@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from devfix.replay.backends import PlainCpu
-from devfix.replay.confinement import Allowance, Bubblewrap, find_confinement, population
+from devfix.replay.confinement import Allowance, Bubblewrap, Reach, find_confinement, population
 from devfix.replay.confinement.disk import Written
 from devfix.replay.confinement.population import Population
 from devfix.replay.options import ReplayOptions
@@ -526,6 +526,31 @@ def test_an_interpreter_that_is_not_there_is_told(run: Run, bubblewrap: Bubblewr
     outcome = run("", confinement=bubblewrap, python="/nowhere/python")
     assert outcome.ending is Ending.NOT_STARTED
     assert outcome.reason == "/nowhere/python could not be started: No such file or directory"
+
+
+@pytest.mark.parametrize("how", ["path", "finder"])
+def test_packages_of_the_user_that_are_linked_to_are_seen(
+    tmp_path: Path, tree: Path, bubblewrap: Bubblewrap, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """`pip install --user -e .` of a project that is a single module."""
+    python = str(Path(sys.base_prefix, "bin", "python3"))  # a virtual environment has no packages of the user
+    packages = tmp_path / "user" / f"lib/python3.{sys.version_info[1]}/site-packages"
+    packages.mkdir(parents=True)
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "single.py").write_text("")
+    (packages / "single.pth").write_text(f"{linked}\n" if how == "path" else "import __editable___single_finder\n")
+    mapped = f"MAPPING: dict[str, str] = {{'single': {str(linked / 'single')!r}}}"
+    finder = f"{mapped}\nimport os, sys\nsys.path.append(os.path.dirname(MAPPING['single']))\n"
+    (packages / "__editable___single_finder.py").write_text(finder if how == "finder" else "")
+    monkeypatch.setenv("PYTHONUSERBASE", str(tmp_path / "user"))
+    found = find_confinement(python)
+    assert isinstance(found, Bubblewrap)
+    with found.confine([python, "-c", "import single"], Reach(tree, writable=(tree,))) as launch:
+        done = subprocess.run(
+            launch.arguments, env=found.environment(), pass_fds=launch.descriptors, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 0, done.stderr
 
 
 def test_without_bubblewrap_the_reason_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -175,6 +175,15 @@ def test_the_failing_expression_is_found(examine: Examine, statement: str, code:
     assert culprits & {"x", "x.view(-1)"}
 
 
+@pytest.mark.parametrize("statement", ["for i, (y, z) in x: z", "if x: z", "while x: z", "with x: z", "[1 for y in x]"])
+def test_of_a_loop_or_a_condition_what_it_asks_is_found(examine: Examine, statement: str) -> None:
+    """Before Python 3.13 the columns are those of all of it."""
+    special = "__iter__ = __bool__ = __enter__ = __exit__ = fail"
+    code = f"exec(compile('class Own:\\n    {special}', 'library.py', 'exec'))\nx = Own()\n"
+    postmortem = examine(f"{FAIL}{code}{statement}\n")
+    assert (postmortem.code, postmortem.column is not None) == ("x", True)
+
+
 def test_without_columns_the_statement_counts(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("devfix.replay.probe.failing.hasattr", lambda owner, name: False, raising=False)
     postmortem = examine(

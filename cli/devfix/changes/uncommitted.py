@@ -46,13 +46,19 @@ def _dirty_in(root: str, paths: Sequence[str]) -> Iterator[Dirty]:
     for start in range(0, len(paths), _PATHS_PER_CALL):
         fields = iter(_status(root, paths[start : start + _PATHS_PER_CALL]).split("\0"))
         for field in fields:
-            if field[:1] in "RC" and field:
+            if not _COPIED.isdisjoint(field[:2]):
                 next(fields, None)  # the name before the rename
             if field:
                 yield Dirty(str(Path(root, field[3:])), _STATES.get(field[:2], "modified"))
 
 
-_STATES = {"??": "not under version control yet", "A ": "added", "AM": "added", "UU": "in conflict"}
+_COPIED = frozenset("RC")
+"""In the index, or in the tree, where a new file is only meant to be added."""
+_STATES = {
+    "??": "not under version control yet",
+    **dict.fromkeys(("A ", "AM", " A", " C", " R"), "added"),
+    **dict.fromkeys(("AA", "AU", "UA", "DU", "UD", "UU"), "in conflict"),
+}
 
 
 def _status(root: str, paths: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import libcst as cst
 from devfix_codemods.edits import calls
@@ -10,8 +11,9 @@ from devfix_codemods.edits.conflicts import refuse_conflicts
 from devfix_codemods.edits.depth import with_deep_stack
 from devfix_codemods.edits.document import Document, document
 from devfix_codemods.edits.masking import masked
-from devfix_codemods.edits.operations import Edit, ReplaceExpression, RewriteCall
+from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, RewriteCall
 from devfix_codemods.edits.plan import Plan, planned
+from devfix_codemods.edits.quoting import fitting
 from devfix_codemods.edits.replacing import replaced
 from devfix_codemods.source import Source
 
@@ -77,8 +79,15 @@ class _Pass(cst.CSTTransformer):
             if isinstance(edit, RewriteCall) and isinstance(new, cst.Call):
                 new = new if edit.function is None else calls.with_function(new, edit.function)
                 new = new if edit.method is None else calls.with_method(new, edit.method)
-                new = new if edit.arguments is None else calls.with_arguments(new, edit.arguments)
+                new = new if edit.arguments is None else calls.with_arguments(new, self._fitting(edit.arguments))
         for edit in edits:
             if isinstance(edit, ReplaceExpression):
-                new = replaced(edit.code, old, new, self._parents[-1], self._document.neighbours(old))
+                code = fitting(edit.code, self._parents)
+                new = replaced(code, old, new, self._parents[-1], self._document.neighbours(old))
         return new
+
+    def _fitting(self, arguments: Sequence[Argument]) -> list[Argument]:
+        return [
+            replace(one, value=fitting(one.value, self._parents)) if isinstance(one.value, str) else one
+            for one in arguments
+        ]

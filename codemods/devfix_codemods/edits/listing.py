@@ -6,6 +6,7 @@ comment beside them and the white space before the next element.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Generic, TypeVar
 
 import libcst as cst
@@ -36,7 +37,16 @@ class Listing(Generic[Element]):
         last = len(order) - 1
         commas = [self._comma(order[at], order[at + 1]) for at in range(last)] + [self._last_comma(order[last])]
         elements = [self._element(one).with_changes(comma=comma) for one, comma in zip(order, commas)]
-        return Listing(elements, self.opening, self._closing(order[last]))
+        return Listing(elements, self._opening(order[0]), self._closing(order[last]))
+
+    def _opening(self, one: "int | Element") -> White:
+        """The first line's comment is the list's; those above the first element are that one's."""
+        broken, above = self._line_break(), tuple(dropwhile(lambda line: line.comment is None, self._above(one)))
+        if one == 0 or broken is None:
+            return self.opening
+        if isinstance(self.opening, cst.ParenthesizedWhitespace):
+            return self.opening.with_changes(empty_lines=above)
+        return broken.with_changes(first_line=_plain(broken.first_line), empty_lines=above) if above else self.opening
 
     def _element(self, one: "int | Element") -> Element:
         return self.elements[one] if isinstance(one, int) else one
@@ -73,7 +83,8 @@ class Listing(Generic[Element]):
 
     def _above(self, one: "int | Element") -> Sequence[cst.EmptyLine]:
         """The comment lines above an old element."""
-        white = self._after(one - 1) if isinstance(one, int) and one > 0 else _NOTHING
+        before = self._after(one - 1) if isinstance(one, int) and one > 0 else self.opening
+        white = before if isinstance(one, int) else _NOTHING
         return white.empty_lines if isinstance(white, cst.ParenthesizedWhitespace) else ()
 
     def _gap(self, beside: cst.TrailingWhitespace | None, above: Sequence[cst.EmptyLine]) -> White:

@@ -94,7 +94,11 @@ def _with_names(statement: cst.ImportFrom, order: Sequence[int | cst.ImportAlias
     if opening is None or closing is None:
         return statement.with_changes(names=Listing(names, _NOTHING, _NOTHING).arranged(order).elements)
     listing = Listing(names, opening.whitespace_after, closing.whitespace_before).arranged(order)
-    return statement.with_changes(names=listing.elements, rpar=closing.with_changes(whitespace_before=listing.closing))
+    around = {
+        "lpar": opening.with_changes(whitespace_after=listing.opening),
+        "rpar": closing.with_changes(whitespace_before=listing.closing),
+    }
+    return statement.with_changes(names=listing.elements, **around)
 
 
 def _with_names_added(statement: cst.ImportFrom, names: Names) -> cst.ImportFrom:

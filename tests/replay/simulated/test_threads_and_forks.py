@@ -284,6 +284,19 @@ keep("module", sorted({{str(tensor.device) for tensor in model.state_dict().valu
     }
 
 
+def test_tensors_that_are_made_of_others_are_sent_as_these(simulate: Simulate) -> None:
+    code = """
+import pickle
+from multiprocessing.reduction import ForkingPickler
+
+matrix = torch.eye(2, device="cuda")
+nested = torch.nested.nested_tensor([matrix, matrix])
+made = [matrix.to_sparse(), matrix.to_sparse_csr(), nested, torch.eye(2).to_sparse()]
+keep("there", [str(pickle.loads(ForkingPickler.dumps(one)).device) for one in made])
+"""
+    assert clean(simulate(QUEUES + code)) == {"there": ["cuda:0", "cuda:0", "cuda:0", "cpu"]}
+
+
 def test_memory_is_shared_with_the_process_that_it_is_sent_to(simulate: Simulate) -> None:
     code = """
 def fill(queue, back):

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
+from importlib import machinery
 from pathlib import Path
 
 _ASK = """
@@ -35,8 +36,8 @@ def folders_of(python: str) -> tuple[Path, ...]:
     if (executable.parent.parent / "pyvenv.cfg").is_file():
         found.append(executable.parent.parent)
     found += [link.parent for link in _links(executable)]
-    found += [target for folder in tuple(found) for target in _linked(folder)]
     user = user_base()
+    found += [target for folder in (*found, user) for target in _linked(folder)]
     found += [folder for folder in user.glob(_PACKAGES[0]) if folder.is_dir()]
     return tuple(dict.fromkeys(each for folder in found for each in (folder, folder.resolve()) if is_narrow(each)))
 
@@ -96,12 +97,18 @@ def _lines(file: Path) -> list[str]:
 
 
 def _mapped(finder: Path) -> Iterator[str]:
-    """The folders that an editable install of setuptools maps packages to."""
+    """The folders that an editable install of setuptools maps packages to, and those of modules that are one file."""
     for line in _lines(finder):
         found = re.match(r"MAPPING\b[^=]*=\s*(\{.*\})\s*$", line)
         if found:
             with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-                yield from (value for value in ast.literal_eval(found[1]).values() if isinstance(value, str))
+                yield from (_home(value) for value in ast.literal_eval(found[1]).values() if isinstance(value, str))
+
+
+def _home(name: str) -> str:
+    """`name`, or where a module of that name is one file, which is mapped without its suffix, the file's folder."""
+    is_file = any(Path(name + suffix).is_file() for suffix in machinery.all_suffixes())
+    return str(Path(name).parent) if is_file and not Path(name).is_dir() else name
 
 
 def _existing(names: Iterable[str]) -> Iterator[Path]:

@@ -168,9 +168,22 @@ def _around(tree: ast.Module, start: tuple[int, int], end: tuple[int, int]) -> l
 
 def _meant(around: list[Any]) -> Any:
     """The innermost of `around`; where that is what is assigned to, the assignment."""
-    if isinstance(getattr(around[-1], "ctx", None), ast.Store):
-        return next(node for node in reversed(around) if isinstance(node, ast.stmt))
-    return around[-1]
+    found = around[-1]
+    if isinstance(getattr(found, "ctx", None), ast.Store):
+        found = next(node for node in reversed(around) if isinstance(node, ast.stmt))
+    parts = _parts_without_columns(found)
+    return parts[0] if len(parts) == 1 else found
+
+
+def _parts_without_columns(node: ast.AST) -> list[ast.expr]:
+    """What a loop goes through, and what decides or is entered: before Python 3.13 its columns are those of `node`."""
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return [node.iter]
+    if isinstance(node, (ast.If, ast.While)):
+        return [node.test]
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        return [item.context_expr for item in node.items]
+    return [part for each in getattr(node, "generators", ()) for part in (each.iter, *each.ifs)]
 
 
 def _operation(node: ast.AST, around: list[Any]) -> str:

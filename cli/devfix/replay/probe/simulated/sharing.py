@@ -30,26 +30,28 @@ Told = tuple[tuple[str, str, "str | None", "int | None"], ...]
 
 def install(simulation: Simulation, _mode: ClaimMode) -> None:
     """Have what torch registered for tensors in `ForkingPickler` send claims."""
+    usual = _reductions.reduce_tensor
 
     def reduce_tensor(tensor: Any) -> Any:
         claim = claim_of(tensor)
-        if claim is None or tensor.layout is not torch.strided:
-            return _reductions.reduce_tensor(tensor)
+        if claim is None or tensor.layout is not torch.strided or tensor.is_nested:
+            return usual(tensor)  # Sparse and nested ones go as the tensors that they are made of.
         if not simulation.is_device(claim.place):
-            return _rebuild, (*_reductions.reduce_tensor(tensor), _told(claim))
+            return _rebuild, (*usual(tensor), _told(claim))
         if simulation.forked:
             raise cuda_error("initialization error", CUDA_ERROR_NOT_INITIALIZED)
-        return _rebuild, (*_reduce_device_tensor(tensor), _told(claim))
+        return _rebuild, (*_reduce_device_tensor(tensor, usual), _told(claim))
 
     known: dict[type, Callable[..., Any]] = ForkingPickler._extra_reducers  # type: ignore[attr-defined]
-    for kind in [kind for kind, reducer in known.items() if reducer is _reductions.reduce_tensor]:
+    for kind in [kind for kind, reducer in known.items() if reducer is usual]:
         ForkingPickler.register(kind, reduce_tensor)
+    _reductions.reduce_tensor = reduce_tensor  # What torch asks for the parts of a tensor.
 
 
-def _reduce_device_tensor(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """As `reduce_tensor` does for a host tensor, which this is underneath."""
+def _reduce_device_tensor(tensor: Any, usual: Callable[[Any], Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """As `usual` does for a host tensor, which this is underneath."""
     if tensor.requires_grad and not tensor.is_leaf:
-        _reductions.reduce_tensor(tensor)  # It raises before it looks at the device.
+        usual(tensor)  # It raises before it looks at the device.
     torch.utils.hooks.warn_if_has_hooks(tensor)
     metadata = (tensor.storage_offset(), tensor.size(), tensor.stride(), tensor.requires_grad)
     return _rebuild_device_tensor, (type(tensor), tensor.dtype, _Memory(tensor.untyped_storage()), metadata)
