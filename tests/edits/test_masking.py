@@ -87,8 +87,8 @@ def test_an_odd_one_in_a_row_stays_in_sight(sheet, seen):
     file = sheet(text)
     edit = ReplaceExpression(file.expression("f(a)"), "g(a)")
     assert file.edited_bytes(edit) == text.replace("f(a)", "g(a)").encode()
-    assert b"def a(): pass" in seen[-1]
-    assert b"def b()" not in seen[-1]
+    assert "def a(): pass" in seen[-1]
+    assert "def b()" not in seen[-1]
 
 
 def test_what_begins_and_ends_in_an_odd_way_stays_in_sight(sheet):
