@@ -107,7 +107,7 @@ class Pool(Generic[Job, Answer]):
         """Each job's number with its answer, in the order in which they are done."""
         return self.run_lanes(_one_after_another(jobs))
 
-    def run_lanes(self, following: "Callable[[int], tuple[int, Job] | None]") -> Iterator[tuple[int, Answer | Lost]]:
+    def run_lanes(self, following: Callable[[int], tuple[int, Job] | None]) -> Iterator[tuple[int, Answer | Lost]]:
         """The same of jobs that `following` gives, asked with the number of the process, from 0, that is free for one.
 
         None ends them. A process that dies is followed by one of the same number.
@@ -135,7 +135,7 @@ class Pool(Generic[Job, Answer]):
             worker.process.kill()
 
     def _answers(
-        self, following: "Callable[[int], tuple[int, Job] | None]"
+        self, following: Callable[[int], tuple[int, Job] | None]
     ) -> Iterator[tuple[_Worker[Job, Answer], Answer | Lost]]:
         are_more = True
         while are_more or self._busy:

@@ -23,6 +23,11 @@ def element_of(display: Node, index: object) -> Node | None:
     return None if starred else display.args[index]
 
 
+def is_slice(item: Node) -> bool:
+    """`paths[:3]`: several, and no element."""
+    return len(item.args) > 1 and item.args[1].op is Op.UNKNOWN and item.args[1].extra == "slice"
+
+
 def value_of(display: Node, index: object) -> Node | None:
     """The value under a key of a display, where nothing after it may have the same key: `{"x": x, **other}`."""
     for key, value in zip(reversed(display.extras), reversed(display.args)):

@@ -97,16 +97,16 @@ class Elements:
     def beside_moved(self, node: Node, base: Node | None, link: str = "unpacked-beside-moved") -> None:
         """What is moved was on the host, and so was what came with it."""
         sources = self._graph.sources
-        known = sources.get(node, [])
-        if any(one.links == ("named-loader",) for one in known):  # two say it: a name, and the move
-            sources[node] = [replace(one, links=("item-beside-moved",)) for one in known]
+        own = sources.get(node, [])
+        if any(one.links == ("named-loader",) for one in own):  # two say it: a name, and the move
+            sources[node] = [replace(one, links=("item-beside-moved",)) for one in own]
             return
-        if any(one.links == _ALONE for one in known):  # as do its standing among parameters, and what is told now
-            sources[node] = [replace(one, links=(link,)) if one.links == _ALONE else one for one in known]
+        if any(one.links == _ALONE for one in own):  # as do its standing among parameters, and what is told now
+            sources[node] = [replace(one, links=(link,)) if one.links == _ALONE else one for one in own]
             return
         if self._comes_placed(node) or self._is_iterator(node):
             return
-        known = [*(self._graph.sources.get(base, ()) if base is not None else ()), *self._graph.sources.get(node, ())]
+        known = [*(sources.get(base, ()) if base is not None else ()), *own]
         if (
             not self._comes_from_host(node)
             or self._is_refilled(node)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Class, Node, Op
+from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import reads_key, takes_name
 from devfix_codemods.placement.calls import method
@@ -82,12 +83,7 @@ class Families:
         moved = {one: moves for one, found in moved.items() if (moves := [*filter(self._takes_place, found)])}
         modules = {one: moves for one, moves in moved.items() if self._kinds.is_module(one)}
         for one in rest if modules else ():
-            if (
-                self._kinds.is_module(one)
-                and one.op is Op.ITEM
-                and not _is_slice(one)
-                and one not in self._births.owned
-            ):
+            if self._kinds.is_module(one) and one.op is Op.ITEM and not is_slice(one) and one not in self._births.owned:
                 self._births.made_beside(one)
                 supports(self._graph, one, modules, "family")
         moved = {one: moves for one, moves in moved.items() if one not in modules}
@@ -272,11 +268,6 @@ def _made_of(value: Node) -> list[Node]:
         if len(pending) < MOST_STEPS:
             pending += [each for each in one.args if each not in pending]
     return pending
-
-
-def _is_slice(item: Node) -> bool:
-    """`paths[:3]`: several, and no module of a row."""
-    return len(item.args) > 1 and item.args[1].op is Op.UNKNOWN and item.args[1].extra == "slice"
 
 
 def _operands(operation: Node) -> Iterator[Node]:

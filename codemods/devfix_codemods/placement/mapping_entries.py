@@ -1,11 +1,11 @@
 """What mappings and lists hold: what is put into one is what is read of it, under keys that are computed, or at all."""
 
-import ast
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.nodes import Store
 
 if TYPE_CHECKING:
@@ -24,12 +24,8 @@ def say_filled(kinds: "Kinds", function: Function) -> None:
         if all(one.key is None and kinds.of(one.value) is Kind.TENSOR for one in stores)
     }
     for node in function.nodes if of_tensors else ():
-        if node.op in _PARTS and node.args[0] in of_tensors and not _is_slice(node):
+        if node.op in _PARTS and node.args[0] in of_tensors and not is_slice(node):
             kinds.say(node, Kind.TENSOR, 1)
-
-
-def _is_slice(part: Node) -> bool:
-    return isinstance(part.syntax, ast.Subscript) and isinstance(part.syntax.slice, ast.Slice)
 
 
 _EMPTY = frozenset({Op.MAPPING, Op.SEQUENCE})

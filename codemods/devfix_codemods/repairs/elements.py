@@ -14,7 +14,7 @@ from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
 from devfix_codemods.repairs.readers import is_read
-from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling, in_display, in_row
+from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling, in_display, in_row, rank
 from devfix_codemods.repairs.siblings import assigned, is_container, like_siblings
 from devfix_codemods.repairs.unpacked import rebuilt
 from devfix_codemods.repairs.wrapped import at_meeting, wrapped
@@ -181,8 +181,7 @@ def _before_use(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
         return
     for suffix in suffixes(analysis, conflict, point):
         code = suffix.statement(str(node.extra))
-        rank = (node.syntax.lineno, node.syntax.col_offset) if isinstance(node.syntax, ast.arg) else ()
-        edit = InsertStatement(source.span(anchor), "after" if is_chosen else "before", code, rank)
+        edit = InsertStatement(source.span(anchor), "after" if is_chosen else "before", code, rank(node))
         yield Cut((edit, *suffix.edits), f"Move `{node.extra}`")
 
 

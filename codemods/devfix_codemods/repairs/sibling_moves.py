@@ -86,7 +86,7 @@ def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> It
     for suffix in suffixes(analysis, conflict, point):
         span = source.span(move.statement)
         code = suffix.statement(name, may_be_none(node, move.guard))
-        edit = InsertStatement(span, "before" if first else "after", code, _rank(node))
+        edit = InsertStatement(span, "before" if first else "after", code, rank(node))
         yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
         return
 
@@ -153,14 +153,14 @@ def behind_birth(analysis: Analysis, source: Source, conflict: Conflict) -> Iter
     else:
         return
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
-        span, rank = source.span(anchor), _rank(node)
-        edit = InsertStatement(span, "before" if where == "before" else "after", suffix.statement(name), rank)
+        span = source.span(anchor)
+        edit = InsertStatement(span, "before" if where == "before" else "after", suffix.statement(name), rank(node))
         yield Cut((edit, *suffix.edits), suffix.title(name))
 
 
-def _rank(node: Node) -> tuple[int, ...]:
-    """Moves of what one statement unpacks stand in its order."""
-    return (node.syntax.lineno, node.syntax.col_offset) if isinstance(node.syntax, ast.expr) else ()
+def rank(node: Node) -> tuple[int, ...]:
+    """Moves of what one statement unpacks, or one function is given, stand in its order."""
+    return (node.syntax.lineno, node.syntax.col_offset) if isinstance(node.syntax, ast.expr | ast.arg) else ()
 
 
 def _inside(node: Node, statement: ast.stmt) -> Point | None:
