@@ -1,7 +1,9 @@
 """Runs in forks of a process that has imported torch: they are like those in an interpreter of their own."""
 
+import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -254,6 +256,72 @@ def test_the_end_of_a_fork_is_seen(run: Run, script: str, ending: Ending, told: 
     outcome = run(f"# torch\n{script}\n", output_limit=1 << 20)
     assert outcome.ending is ending, outcome
     assert outcome.failure.startswith(told)
+
+
+AT_ITS_END = """
+import atexit, io, os, sys, threading, time, torch
+import helper
+
+class Last:
+    def __init__(self, name):
+        self.name = name
+    def __del__(self):
+        print("gone", self.name, helper is not None, torch is None, file=sys.stderr)
+        sys.stderr.flush()
+
+kept, _private = Last("kept"), Last("private")
+helper.kept = Last("of a helper")
+ring = [Last("in a ring")]
+ring.append(ring)
+file = open(os.environ["TMPDIR"] + "/written", "w")
+file.write("written")
+atexit.register(lambda: print("at exit", os.path.getsize(file.name), sys.stdout.__class__.__name__))
+if os.fork() == 0:
+    sys.exit(3)
+print("child", os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+threading.Thread(target=lambda: (time.sleep(0.2), print("a thread"))).start()
+print("without a newline", end="")
+END
+"""
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "",
+        "sys.exit('a word')",
+        "1 / 0",
+        "os.close(1)",
+        "sys.stdout = io.StringIO(); atexit.register(lambda: 1 / 0)",
+    ],
+)
+def test_a_fork_ends_as_an_interpreter_of_its_own_does(run: Run, tree: Path, end: str) -> None:
+    (tree / "helper.py").write_text("import os\nreport = open(os.environ['TMPDIR'] + '/report', 'w')\n")
+    own, forked = (run(AT_ITS_END.replace("END", end), PlainCpu(forks=forks)) for forks in (False, True))
+    assert forked.stdout == own.stdout
+    assert told(forked.stderr.tail) == told(own.stderr.tail)
+    assert (forked.ending, forked.failure) == (own.ending, own.failure)
+
+
+def told(text: str) -> str:
+    """A text without the names of copies and without addresses."""
+    return re.sub(r"devfix-replay-\w+|0x\w+", "", text)
+
+
+KEPT = """
+import gzip, io, os, sys, torch
+binary = open(sys.argv[1], "wb")
+packed = gzip.open(binary, "wb")
+text = io.TextIOWrapper(packed)
+text.write(str(FORKED))
+torch.kept = lambda: text
+"""
+
+
+def test_files_that_torch_keeps_are_written_when_a_fork_ends(run: Run, tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    assert run(KEPT.replace("FORKED", FORKED).replace("sys.argv[1]", repr(str(note)))).passed
+    assert gzip.decompress(note.read_bytes()) == b"True"
 
 
 def test_a_fork_has_its_limits(run: Run) -> None:

@@ -58,8 +58,10 @@ class ForkServer:
     def is_alive(self) -> bool:
         return self._family.is_alive
 
-    def branch(self, modules: Sequence[str], simulate: Any) -> "ForkServer":
+    def branch(self, modules: Sequence[str] = (), simulate: Any = None, search: bool = False) -> "ForkServer":
         """One that imports `modules` as well, and has a simulated accelerator where there is something to `simulate`.
+
+        With `search` it has what searches for drivers.
 
         Raises:
             Gone: there is no process any more.
@@ -67,7 +69,8 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                self._send({"branch": {"modules": list(modules), "simulate": simulate}}, [theirs.fileno()])
+                order = {"modules": list(modules), "simulate": simulate, "search": search}
+                self._send({"branch": order}, [theirs.fileno()])
             except BaseException:
                 ours.close()
                 raise
@@ -180,8 +183,8 @@ class _Run:
         self._mark = mark
         self._told: dict[str, Any] | None = None
 
-    def look(self) -> bool:
-        if self._told is None and select.select([self._link], [], [], 0)[0]:
+    def wait(self, seconds: float) -> bool:
+        if self._told is None and select.select([self._link], [], [], seconds)[0]:
             message = wire.receive(self._link)
             self._told = {} if message is None else message.content
         return self._told is not None
@@ -193,7 +196,7 @@ class _Run:
         if not select.select([self._link], [], [], _END_SECONDS)[0]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._supervisor, signal.SIGKILL)
-        self.look()
+        self.wait(0)
         told = self._told or {}
         if not told.get("clear"):
             kill_marked(self._mark)

@@ -89,8 +89,8 @@ class Started(Protocol):
     @property
     def confined(self) -> Confined | None: ...
 
-    def look(self) -> bool:
-        """Whether it has ended by now."""
+    def wait(self, seconds: float) -> bool:
+        """Wait for its end, so long at most; whether it has ended."""
 
     def end(self) -> End:
         """End it, if it has not, and every process that it started."""
@@ -118,10 +118,9 @@ def _observe(process: Started, command: Command, tick: Tick) -> Ended:
     try:
         has_ended = False
         while not has_ended and limits.passed is None and time.monotonic() < started + command.timeout:
-            time.sleep(_POLL_SECONDS)
+            has_ended = process.wait(_POLL_SECONDS)
             tick()
             limits.look()
-            has_ended = process.look()
         seconds = time.monotonic() - started
     finally:
         end = process.end()
@@ -190,7 +189,8 @@ class _Process:
     def pipes(self) -> Sequence[IO[bytes]]:
         return [pipe for pipe in (self._process.stdout, self._process.stderr) if pipe is not None]
 
-    def look(self) -> bool:
+    def wait(self, seconds: float) -> bool:
+        time.sleep(seconds)
         return self._reaped(os.WNOHANG)
 
     def end(self) -> End:

@@ -132,7 +132,7 @@ def _of_suite(outcome: Outcome, suite: SuiteRun) -> Outcome:
 def _start(task: Task, command: Command) -> Start | None:
     if task.imported is None:
         return None
-    return fork_for(command, task.imported, task.probe_options.get("simulate"))
+    return fork_for(command, task.imported, task.probe_options.get("simulate"), search=task.search is not None)
 
 
 def _config(task: Task, journal: Path) -> dict[str, object]:

@@ -20,13 +20,18 @@ class _Kept:
     """An interpreter that has imported torch, and what branched off it."""
 
     trunk: ForkServer
-    branches: dict[tuple[tuple[str, ...], str], ForkServer] = field(default_factory=dict)
+    branches: dict[tuple[tuple[str, ...], str, bool], ForkServer] = field(default_factory=dict)
 
-    def branch(self, modules: Sequence[str], simulate: Any) -> ForkServer:
-        key = (tuple(modules), repr(simulate))
+    def branch(self, modules: Sequence[str], simulate: Any, search: bool) -> ForkServer:
+        key = (tuple(modules), repr(simulate), search)
         if key not in self.branches:
-            self.branches[key] = self.trunk.branch(modules, simulate) if modules or simulate else self.trunk
+            self.branches[key] = self._new(modules, simulate, search)
         return self.branches[key]
+
+    def _new(self, modules: Sequence[str], simulate: Any, search: bool) -> ForkServer:
+        if search:
+            return self.branch(modules, simulate, search=False).branch(search=True)
+        return self.trunk.branch(modules, simulate) if modules or simulate else self.trunk
 
 
 class _Keeper:
@@ -47,7 +52,9 @@ class _Keeper:
             while not self._users and self._kept:
                 self._kept.popitem()[1].trunk.end()
 
-    def branch(self, python: str, environment: Mapping[str, str], modules: Sequence[str], simulate: Any) -> ForkServer:
+    def branch(
+        self, python: str, environment: Mapping[str, str], modules: Sequence[str], simulate: Any, search: bool
+    ) -> ForkServer:
         """A process to fork.
 
         Raises:
@@ -63,7 +70,7 @@ class _Keeper:
             kept = self._kept[key]
             if not kept.trunk.is_alive:
                 raise Gone("it ended")
-            return kept.branch(modules, simulate)
+            return kept.branch(modules, simulate, search)
 
 
 _keeper = _Keeper()
@@ -79,8 +86,10 @@ def warm_starts() -> Iterator[None]:
         _keeper.close()
 
 
-def fork_for(command: Command, modules: Sequence[str] = (), simulate: Any = None) -> Start:
+def fork_for(command: Command, modules: Sequence[str] = (), simulate: Any = None, search: bool = False) -> Start:
     """How to start `command` in a fork of a process that has imported torch and then `modules`.
+
+    With `search` the command is to search for a driver.
 
     Raises:
         Gone: that is not possible.
@@ -88,7 +97,7 @@ def fork_for(command: Command, modules: Sequence[str] = (), simulate: Any = None
     if sys.platform != "linux" or command.confinement is not None or _has_relative_paths(command.environment):
         raise Gone("it cannot be forked")
     try:
-        return _keeper.branch(command.arguments[0], command.environment, modules, simulate).start
+        return _keeper.branch(command.arguments[0], command.environment, modules, simulate, search).start
     except OSError as error:
         raise Gone(str(error)) from error
 

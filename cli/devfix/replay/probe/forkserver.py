@@ -1,8 +1,9 @@
 """A process that imports torch once, and forks for each run.
 
 It is told what to do through a socket (see `wire`), and never touches a device itself. A *branch* is a fork that goes
-on as a server of its own, with a simulated accelerator and with more imported; a *run* is one that becomes the
-interpreter of a script, under a `supervisor`. All end when nobody holds the other end of their socket any more.
+on as a server of its own, with a simulated accelerator, ready to search for drivers, or with more imported; a *run* is
+one that becomes the interpreter of a script, under a `supervisor`. All end when nobody holds the other end of their
+socket any more.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from . import deprecations, simulating, supervisor, wire
+from . import deprecations, leaving, simulating, supervisor, wire
 from .shelf import Shelf
 
 _REAP_SECONDS = 1.0
@@ -47,7 +48,9 @@ def serve(descriptor: int) -> Run:
     shelf = Shelf()
     with contextlib.suppress(ModuleNotFoundError):
         shelf.fill("numpy")  # which torch imports where it is there
+        shelf.extend("numpy.random")  # which is seeded
     shelf.fill("torch")
+    shelf.extend(f"{__package__}.session")
     return _Server(socket.socket(fileno=descriptor), shelf).serve()
 
 
@@ -94,14 +97,19 @@ class _Server:
             del os.environ[name]
         os.environ.update(environment)
         os.chdir(folder)
+        leaving.begin()
         self._shelf.hide()
         return Run(arguments, self._shelf)
 
-    def _branch(self, link: socket.socket, modules: Sequence[str], simulate: dict[str, Any] | None) -> Run:
+    def _branch(
+        self, link: socket.socket, modules: Sequence[str], simulate: dict[str, Any] | None, search: bool
+    ) -> Run:
         gc.unfreeze()
         if simulate is not None:
             self._shelf.extend(f"{__package__}.simulated.surface")
             simulating.simulation(simulate)
+        if search:
+            self._shelf.extend(f"{__package__}.harness.running")
         for name in modules:
             self._shelf.fill(name)
         return _Server(link, self._shelf).serve()

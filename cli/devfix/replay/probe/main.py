@@ -33,6 +33,7 @@ if __name__ == "__main__":
     load_package(here)
     arguments, shelf = sys.argv[1:], None
     if arguments[0] == "--serve":
+        importlib.import_module(f"{PACKAGE}.leaving").install()
         arguments, shelf = importlib.import_module(f"{PACKAGE}.forkserver").serve(int(arguments[1]))
     if arguments[0] == "--alone":
         runpy.run_path(arguments[1], run_name="__main__")

@@ -21,6 +21,7 @@ from . import (
     deprecations,
     errors,
     imports,
+    leaving,
     lines,
     loading,
     notebook,
@@ -92,6 +93,7 @@ def run(config_file: str, arguments: Sequence[str], shelf: Shelf | None = None) 
         if not steps.was_reached:
             _leave(error, config, journal)
     journal.write("end", memory=_peak_memory(), status=status)
+    leaving.expect(status)
     sys.exit(status)
 
 
@@ -250,6 +252,7 @@ def _leave(error: BaseException, config: Config, journal: Journal) -> NoReturn:
         told = {**errors.describe(error, root), "frames": errors.frames(error, root)[-_FRAMES_LIMIT:]}
         journal.write("error", **told, postmortem=postmortem.examine(error, root))
     journal.write("end", memory=_peak_memory(), status=status)
+    leaving.expect(status)
     if isinstance(error, SystemExit):
         raise error
     trace = _users_part(error, Path(config.root))

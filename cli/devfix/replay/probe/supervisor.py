@@ -67,18 +67,6 @@ def _become_run(supervisor: int, outputs: list[int]) -> None:
     for number, descriptor in enumerate(outputs, 1):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    _leave_quickly()
-
-
-def _leave_quickly() -> None:
-    """End the process where C would begin to take torch apart, once Python has ended: that takes longer than a start.
-
-    What is registered later comes first, and with it what the script loads by itself.
-    """
-    library = ctypes.CDLL(None)
-    if hasattr(library, "on_exit") and hasattr(library, "fcloseall"):
-        library.on_exit(library._exit, None)
-        library.on_exit(library.fcloseall, None)
 
 
 @dataclass
@@ -94,6 +82,8 @@ class _Supervisor:
         wire.send(self.link, {})  # our credentials go with it
         told = select.poll()
         told.register(self.link, select.POLLIN | select.POLLHUP)
+        with contextlib.suppress(AttributeError, OSError):  # a kernel before 5.3: then the end is seen a little later
+            told.register(os.pidfd_open(self.run), select.POLLIN)
         while self.status is None and not told.poll(_LOOK_SECONDS * 1000):
             self._reap()
         is_clear = self._end_all()

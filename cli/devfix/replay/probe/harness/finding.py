@@ -25,6 +25,7 @@ Tell = Callable[[Found], None]
 
 def search(target: Target, root: Path, tell: Tell) -> None:
     """Look for the driver of a target in the tree `root`, and tell of the best one whenever there is a better one."""
+    _seed_what_is_there()
     if b"optim" in (root / target.file).read_bytes():
         torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))])  # the first one imports much, which is no fault of a call
     loaded = load(target, root, Caller(IMPORT_SECONDS, inside(root), _watched(target, root)))
@@ -42,6 +43,14 @@ def search(target: Target, root: Path, tell: Tell) -> None:
     if search is None or not (is_whole and search.is_complete):
         best = search.best[1] if search is not None and search.best is not None else None
         search_parts(target if is_whole else with_body(target, root), absent, root, caller, tell, best)
+
+
+def _seed_what_is_there() -> None:
+    """Every call starts from a seed, which torch keeps, with its stack, for accelerators to come: a third of a call."""
+    for name in ("cuda", "xpu", "mtia"):
+        module = getattr(torch, name, None)
+        if module is not None and hasattr(module, "manual_seed_all") and not module.is_available():
+            module.manual_seed_all = lambda _seed: None
 
 
 def _called(
