@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
@@ -80,6 +81,7 @@ class Shelf(MetaPathFinder):
         self._known = set(sys.modules)
         self._of_system: dict[str, ModuleType] = {}
         self._filters = list(warnings.filters)
+        self._path = list(sys.path)
         self._processors = _processors()
         self._temporary = tempfile.gettempdir()
         self._variables: dict[str, str] = {}
@@ -133,7 +135,7 @@ class Shelf(MetaPathFinder):
     def begin(self, unlike: Unlike) -> None:
         """The script is about to run, with its module path."""
         self._unlike = unlike
-        for name in _shadowed(self._of_system):
+        for name in self._shadowed(self._of_system):
             unlike(f"it has a module {name}")
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -192,8 +194,30 @@ class Shelf(MetaPathFinder):
         for name, module in modules.items():
             if sys.modules.get(name, module) is not module:
                 yield f"it makes a module {name}"
-        for name in _shadowed({**modules, **self._of_system}):
+        for name in self._shadowed({**modules, **self._of_system}):
             yield f"it has a module {name}"
+
+    def _shadowed(self, modules: dict[str, ModuleType]) -> Iterator[str]:
+        """The names of modules for which the module path has something else now."""
+        offered = self._offered()
+        for name, module in modules.items():
+            known = None if "." in name or (offered is not None and name not in offered) else module.__spec__
+            if known is not None and known.has_location:
+                spec = PathFinder.find_spec(name)
+                # A folder without `__init__.py` has no loader, and hides nothing that comes after it on the path.
+                if spec is not None and spec.origin is not None and spec.origin != known.origin:
+                    yield name
+
+    def _offered(self) -> set[str] | None:
+        """The modules that the path may have beside those that it had, None where that cannot be told at a glance."""
+        before = set(self._path)
+        if [one for one in sys.path if one in before] != [one for one in self._path if one in set(sys.path)]:
+            return None
+        new = [Path(one) for one in sys.path if one not in before]
+        if any(one.is_file() or not os.access(one, os.R_OK) for one in new if one.exists()):  # such as an archive
+            return None
+        files = [file.name for one in new if one.exists() for file in one.iterdir()]
+        return {file.partition(".")[0] for file in files}
 
     def _moved(self, value: str) -> str:
         """A variable that names the temporary folder names that of the run."""
@@ -251,17 +275,6 @@ def _changed(attributes: list[tuple[ModuleType, dict[str, Any]]]) -> Iterator[_A
 
 def _is_read_at_import(name: str) -> bool:
     return name.startswith(_READ_AT_IMPORT) and name not in _READ_LATER
-
-
-def _shadowed(modules: dict[str, ModuleType]) -> Iterator[str]:
-    """The names of modules for which the module path has something else now."""
-    for name, module in modules.items():
-        known = None if "." in name else module.__spec__
-        if known is not None and known.has_location:
-            spec = PathFinder.find_spec(name)
-            # A folder without `__init__.py` has no loader, and hides nothing that comes after it on the path.
-            if spec is not None and spec.origin is not None and spec.origin != known.origin:
-                yield name
 
 
 def _processors() -> object:
