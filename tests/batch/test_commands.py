@@ -1,5 +1,6 @@
 """The project's own commands: how they end, and what they can touch."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -42,6 +43,25 @@ def test_a_confined_command_has_no_secrets(run: Run, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("GITHUB_TOKEN", "the token")
     told = run('echo "$GITHUB_TOKEN|$MINE"', confined).stdout.head
     assert told == ("|a b\n" if confined else "the token|a b\n")
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_a_command_works_in_its_own_repository_where_a_hook_started_it(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, confined: bool
+) -> None:
+    subprocess.run(["git", "init", "-q", str(folder.parent / "other")], check=True)
+    for name, value in (("GIT_DIR", ".git"), ("GIT_INDEX_FILE", ".git/index"), ("GIT_WORK_TREE", ".")):
+        monkeypatch.setenv(name, str(folder.parent / "other" / value))
+    run("git init -q && echo > mine && git add mine", confined)
+    assert (folder / ".git" / "index").exists()
+    assert not (folder.parent / "other" / ".git" / "index").exists()
+
+
+def test_an_environment_has_its_own_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHOME", "/nowhere")
+    for venv, told in ((None, "/nowhere\n"), (folder / "venv", "\n")):
+        where = Surroundings(folder, (folder,), folder.parent / "tmp", venv=venv)
+        assert run_command('echo "$PYTHONHOME"', where, CommandLimits(timeout=60), None).stdout.head == told
 
 
 @pytest.mark.parametrize("confined", [True, False])

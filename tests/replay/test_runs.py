@@ -292,6 +292,16 @@ print(open("data.txt").read(), losses.value)
     assert before.stdout.head == "sibling 5\n", before.stderr.tail
 
 
+def test_git_works_in_the_copy_where_a_hook_started_devfix(
+    replay: Replay, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(tree / ".git"))
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "kept")
+    script = "import os\nprint(os.environ.get('GIT_DIR'), os.environ['GIT_AUTHOR_NAME'])\n"
+    before, _ = ends(replay(script, script + "x = 1\n"))
+    assert before.stdout.head == "None kept\n", before.stderr.tail
+
+
 def test_a_script_in_a_package_may_import_relatively(replay: Replay, tree: Path) -> None:
     (tree / "pack").mkdir()
     (tree / "pack" / "__init__.py").touch()

@@ -11,6 +11,15 @@ _DEFAULTS = {"MPLBACKEND": "Agg", "WANDB_MODE": "offline", "OMP_WAIT_POLICY": "p
 to another run: by default they turn in circles for a while, which on a busy machine takes most of the time."""
 
 
+OF_A_REPOSITORY = frozenset(
+    (
+        *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
+        *("GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE"),
+    )
+)
+"""What git tells its hooks and commands of where they work: in a copy, git would still change that repository."""
+
+
 def inherited(
     python: str,
     variables: Mapping[str, str],
@@ -21,9 +30,10 @@ def inherited(
 ) -> dict[str, str]:
     """What `python` gets, wherever it runs: our own environment but for the names in `without`, and `variables`."""
     ours = os.environ if confinement is None else _confined(python, confinement, network)
+    left_out = without | OF_A_REPOSITORY
     return {
         **_DEFAULTS,
-        **{name: value for name, value in ours.items() if name not in without},
+        **{name: value for name, value in ours.items() if name not in left_out},
         "PYTHONHASHSEED": str(seed),
         **variables,
         "PYTHONUNBUFFERED": "1",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from devfix.replay.confinement import Allowance, Confinement, Reach
+from devfix.replay.environments import OF_A_REPOSITORY
 from devfix.replay.options import FILE_LIMIT, OUTPUT_LIMIT, most_memory
 from devfix.replay.outcomes import Output
 from devfix.replay.processes import Command, Ended, Tick, nobody_watches, run
@@ -124,7 +125,10 @@ def _limited(memory: int | None, file: int) -> str:
 
 def _environment(where: Surroundings, network: bool, confinement: Confinement | None) -> dict[str, str]:
     ours = dict(os.environ) if confinement is None else confinement.environment(network)
+    for name in OF_A_REPOSITORY:
+        ours.pop(name, None)
     if where.venv is not None:
+        ours.pop("PYTHONHOME", None)  # that of another interpreter, as for `activate`
         ours["VIRTUAL_ENV"] = str(where.venv)
         ours["PATH"] = f"{where.venv / 'bin'}{os.pathsep}{ours.get('PATH', os.defpath)}"
     return {**_DEFAULT_ENVIRONMENT, **ours, "TMPDIR": str(where.temporary), **(where.environment or {})}
