@@ -135,6 +135,12 @@ def open_to_read(folder: Path) -> Database:
     return database
 
 
+_KIND = """
+SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
+FROM pragma_application_id, pragma_user_version
+"""
+
+
 def _is_new(database: Database) -> bool:
     """Whether the file is still empty.
 
@@ -142,8 +148,8 @@ def _is_new(database: Database) -> bool:
         UsageError: it is somebody else's, or from a newer devfix.
     """
     path = visible(str(database.path))
-    [(application,)], [(version,)] = database.all("PRAGMA application_id"), database.all("PRAGMA user_version")
-    if application == version == 0 and database.all("SELECT count(*) FROM sqlite_master") == [(0,)]:
+    [(application, version, tables)] = database.all(_KIND)  # in one go: somebody may be about to begin
+    if application == version == tables == 0:
         return True
     if application != _OURS:
         raise UsageError(f"{path} is no ledger of devfix; use another folder")
