@@ -52,6 +52,8 @@ MADE = {
     "text that names one": ("probe('cuda:0')", Kind.DEVICE),
     "the place of a tensor": ("probe(x.device)", Kind.DEVICE),
     "a type": ("probe(torch.float32)", Kind.DTYPE),
+    "a short type": ("y = x.to(torch.int16)\nprobe(torch.int16)", Kind.DTYPE),
+    "a complex type": ("y = x.to(torch.complex64)\nprobe(torch.complex64)", Kind.DTYPE),
     "text": ("probe('words')", Kind.TEXT),
     "a number": ("probe(3)", Kind.NUMBER),
     "a list": ("probe([1])", Kind.SEQUENCE),
