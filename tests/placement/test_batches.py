@@ -282,3 +282,30 @@ def test_batches_that_are_kept_on_the_device(placed, batches: str) -> None:
 @pytest.mark.parametrize("batches", BATCHES)
 def test_batches_that_are_kept_on_the_host(placed, batches: str) -> None:
     assert "x" in placed(KEPT.format(batches=batches, moved="")).births
+
+
+ROWS_OF_MAPPINGS = """
+    def main(net, data, collate, device: torch.device):
+        net = net.to(device)
+        for images, names in torch.utils.data.DataLoader(data, collate_fn=collate):
+            for image in images:
+                {done}
+            net(images).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        "for k, v in image.items(): image[k] = v.to(device)",
+        "image['pixels'] = image['pixels'].to(device)",
+        "print(image.keys())",
+    ],
+)
+def test_a_list_of_mappings_is_no_tensor(placed, done: str) -> None:
+    assert placed(ROWS_OF_MAPPINGS.format(done=done)).births == []
+
+
+@pytest.mark.parametrize("done", ["print(image)", "names.append(image.shape)"])
+def test_what_a_loop_goes_through_may_be_a_tensor(placed, done: str) -> None:
+    assert placed(ROWS_OF_MAPPINGS.format(done=done)).births == ["images"]
