@@ -16,6 +16,7 @@ from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined, is_measure
 from devfix_codemods.placement.manual_moves import is_thrown_away
+from devfix_codemods.placement.non_tensors import is_given_attributes
 from devfix_codemods.placement.parallel_statements import ParallelStatements
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain_tensors import PlainAttributes
@@ -90,7 +91,7 @@ class Families:
         moved = {one: moves for one, moves in moved.items() if one not in modules}
         for one in rest if moved else ():
             kind = self._kinds.of(one)
-            if self._kinds.says_surely(one, Kind.NUMBER):
+            if self._kinds.says_surely(one, Kind.NUMBER) or self._are_options(one):
                 continue  # a function may get either, a number or a tensor
             given = self._is_given_by_method(one)
             comes = (given or self._comes_from_outside(one)) and not self._is_followed(one, moved)
@@ -102,6 +103,11 @@ class Families:
                     supports(self._graph, one, moved, "family-fed")
                 elif kind is Kind.TENSOR:
                     supports(self._graph, one, moved, "family")
+
+    def _are_options(self, node: Node) -> bool:
+        """Whether a value gets attributes, as no tensor does, and is not called, as modules are."""
+        called = any(one.op is Op.CALL and one.args[0] is node for one in self._users.get(node, ()))
+        return is_given_attributes(node) and not called and not self._kinds.is_module(node)
 
     def _takes_place(self, move: Node) -> bool:
         """Whether the result of a move takes the place of what is moved: what only knows a device may make another."""

@@ -15,6 +15,11 @@ def is_used_as_object(node: Node) -> bool:
             return True
         if one.op is Op.ATTR and one.args[0] is node and one.extra in rows.MODULE_ONLY:
             return True
+    return is_given_attributes(node)
+
+
+def is_given_attributes(node: Node) -> bool:
+    """`options.rate = 0.1`: whether a value gets attributes that tensors have not."""
     return any(one.base is node and one.is_attribute and one.key not in _SET_OF_TENSORS for one in node.function.stores)
 
 
