@@ -87,6 +87,21 @@ def test_a_twin_that_is_left(placed, used: str) -> None:
     assert "y" in placed(TWINS.format(used=used)).births
 
 
+READ_LATER = TWINS.format(used="y") + "        return {}\n"
+
+
+@pytest.mark.parametrize(
+    "read", ["torch.cat(known, dim=0).numpy()", "np.concatenate(known)", "torch.cat(known).to(device)"]
+)
+def test_a_twin_that_is_collected_for_the_host_or_moved_then(placed, read: str) -> None:
+    assert "y" not in placed(READ_LATER.format(read)).births
+
+
+@pytest.mark.parametrize("read", ["known", "torch.cat(known)", "net(torch.cat(known))"])
+def test_a_twin_that_is_collected_for_the_device(placed, read: str) -> None:
+    assert "y" in placed(READ_LATER.format(read)).births
+
+
 MEASURED = """
     def main(pair, device):
         x, y = pair
