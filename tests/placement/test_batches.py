@@ -97,6 +97,11 @@ def test_a_twin_that_is_collected_for_the_host_or_moved_then(placed, read: str) 
     assert "y" not in placed(READ_LATER.format(read)).births
 
 
+def test_so_it_is_where_two_lists_are_made_at_once(placed) -> None:
+    program = READ_LATER.replace("known = []", "known, others = [], []")
+    assert "y" not in placed(program.format("torch.cat(known).numpy()")).births
+
+
 @pytest.mark.parametrize("read", ["known", "torch.cat(known)", "net(torch.cat(known))"])
 def test_a_twin_that_is_collected_for_the_device(placed, read: str) -> None:
     assert "y" in placed(READ_LATER.format(read)).births

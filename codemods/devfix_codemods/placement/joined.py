@@ -1,5 +1,6 @@
 """What is left where it is, as all that is done with it is to join it with others to what is moved as a whole."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ class Joined:
 
     def is_moved(self, node: Node, depth: int = 0) -> bool:
         """Whether every use of a value ends in a move: of parts, of what those are joined to, of what is made alike."""
-        users = [one for one in self._users.get(node, ()) if one is not node and not _says_little(node, one)]
+        users = [*self._telling(node)]
         users = users if node not in self._kept else [one for one in users if self._is_read(one)]
         if depth == MOST_JOINED or not users:
             return node.op is Op.PHI or self._is_only_measured(node)
@@ -41,6 +42,14 @@ class Joined:
             for one in users
         )
 
+    def _telling(self, node: Node) -> Iterator[Node]:
+        """The uses of a value that say something of it: a display that is taken apart at once, `a, b = [], []`, says
+        nothing."""
+        for one in self._users.get(node, ()):
+            taken_apart = one.op is Op.SEQUENCE and one not in self._users and one not in self._kept
+            if one is not node and not taken_apart and not _says_little(node, one):
+                yield one
+
     def _is_read(self, user: Node) -> bool:
         """Whether it is no join of branches that nothing reads."""
         return user.op is not Op.PHI or user in self._births.module.read
@@ -48,7 +57,7 @@ class Joined:
     def ends_on_host(self, node: Node, depth: int = 0) -> bool:
         """Whether every use of a value, or of what alone is computed of it, makes numbers, lists or arrays of it, or
         picks with it from another one: that asks for no device."""
-        users = [one for one in self._users.get(node, ()) if one is not node and not _says_little(node, one)]
+        users = [*self._telling(node)]
         if depth == MOST_JOINED or not users or node in self._kept:
             return False
         return all(
@@ -174,7 +183,8 @@ def _is_picked_from(node: Node, user: Node) -> bool:
 
 
 def _says_little(node: Node, user: Node) -> bool:
-    """Whether a user asks for the shape, makes a list longer, or is a name that functions inside see, which then is another value."""
+    """Whether a user asks for the shape, makes a list longer, or is a name that functions inside see, which then is
+    another value."""
     if user.op is Op.ATTR and user.extra in _GROWING:
         return True
     seen_inside = user.op is Op.PHI and user.syntax is node.function.syntax
