@@ -58,6 +58,8 @@ MADE = {
     "a number": ("probe(3)", Kind.NUMBER),
     "a list": ("probe([1])", Kind.SEQUENCE),
     "a dict": ("probe({1: 2})", Kind.MAPPING),
+    "read by its own keys": ("def f(x):\n    probe(x)\n    return {k: x[k].cuda() for k in x}", Kind.MAPPING),
+    "read by the keys of another": ("def f(x, y):\n    probe(x)\n    return {k: x[k].cuda() for k in y}", None),
     "a comprehension": ("probe([x for x in y])", Kind.SEQUENCE),
     "a function": ("probe(lambda x: x)", Kind.FUNCTION),
     "a parameter": ("probe(nn.Parameter(make()))", Kind.TENSOR),
