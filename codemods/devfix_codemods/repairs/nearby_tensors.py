@@ -8,7 +8,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.graph import MADE, Birth, Turn
+from devfix_codemods.placement.graph import MADE, Turn
 from devfix_codemods.placement.non_tensors import is_used_as_object, may_be_number
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
