@@ -87,6 +87,26 @@ def test_a_twin_that_is_left(placed, used: str) -> None:
     assert "y" in placed(TWINS.format(used=used)).births
 
 
+READ_LATER = TWINS.format(used="y") + "        return {}\n"
+
+
+@pytest.mark.parametrize(
+    "read", ["torch.cat(known, dim=0).numpy()", "np.concatenate(known)", "torch.cat(known).to(device)"]
+)
+def test_a_twin_that_is_collected_for_the_host_or_moved_then(placed, read: str) -> None:
+    assert "y" not in placed(READ_LATER.format(read)).births
+
+
+def test_so_it_is_where_two_lists_are_made_at_once(placed) -> None:
+    program = READ_LATER.replace("known = []", "known, others = [], []")
+    assert "y" not in placed(program.format("torch.cat(known).numpy()")).births
+
+
+@pytest.mark.parametrize("read", ["known", "torch.cat(known)", "net(torch.cat(known))"])
+def test_a_twin_that_is_collected_for_the_device(placed, read: str) -> None:
+    assert "y" in placed(READ_LATER.format(read)).births
+
+
 MEASURED = """
     def main(pair, device):
         x, y = pair
@@ -282,3 +302,30 @@ def test_batches_that_are_kept_on_the_device(placed, batches: str) -> None:
 @pytest.mark.parametrize("batches", BATCHES)
 def test_batches_that_are_kept_on_the_host(placed, batches: str) -> None:
     assert "x" in placed(KEPT.format(batches=batches, moved="")).births
+
+
+ROWS_OF_MAPPINGS = """
+    def main(net, data, collate, device: torch.device):
+        net = net.to(device)
+        for images, names in torch.utils.data.DataLoader(data, collate_fn=collate):
+            for image in images:
+                {done}
+            net(images).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        "for k, v in image.items(): image[k] = v.to(device)",
+        "image['pixels'] = image['pixels'].to(device)",
+        "print(image.keys())",
+    ],
+)
+def test_a_list_of_mappings_is_no_tensor(placed, done: str) -> None:
+    assert placed(ROWS_OF_MAPPINGS.format(done=done)).births == []
+
+
+@pytest.mark.parametrize("done", ["print(image)", "names.append(image.shape)"])
+def test_what_a_loop_goes_through_may_be_a_tensor(placed, done: str) -> None:
+    assert placed(ROWS_OF_MAPPINGS.format(done=done)).births == ["images"]

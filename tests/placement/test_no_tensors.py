@@ -198,3 +198,43 @@ def test_what_a_module_computes_may_be_a_number(placed, shared: str) -> None:
 @pytest.mark.parametrize("shared", ["(p * t).sum(0)", "(p * t).flatten(1).sum(1)"])
 def test_what_a_module_sums_up_is_a_tensor(placed, shared: str) -> None:
     assert placed(REDUCED.format(shared=shared)).births == ["torch.tensor(weights)"]
+
+
+ASKED = """
+    {bound}
+    def validate(rows, size, device: torch.device):
+        counts = shapes.zeros(size=(1, size)).squeeze(0).numpy()
+        labels = torch.tensor([]).to(device)
+        for row in rows:
+            found = shapes.argmax(row, dim=1)
+            print((found != labels).sum(), counts)
+    shapes.seed(0)
+"""
+
+
+def test_a_package_that_a_star_import_brings_has_no_place(placed) -> None:
+    assert placed(ASKED.format(bound="from tools import *")).births == []
+
+
+def test_an_object_may_have_one(placed) -> None:
+    assert placed(ASKED.format(bound="shapes = make()")).births == ["shapes.zeros(size=(1, size)).squeeze(0)"]
+
+
+UNPACKED = """
+    def main(file, loader, device: torch.device):
+        options, rows = torch.load(file)
+        rows = rows.to(device)
+        {done}
+        net = nn.Linear(3, 3).to(device)
+        for x in loader:
+            print(net(x.to(device) + rows, options).sum())
+"""
+
+
+def test_what_gets_attributes_of_its_own_is_no_tensor(placed) -> None:
+    assert placed(UNPACKED.format(done="options.rate = 0.1")).births == []
+
+
+@pytest.mark.parametrize("done", ["options.requires_grad = True", "print(options.rate)"])
+def test_what_gets_those_of_tensors_may_be_one(placed, done: str) -> None:
+    assert placed(UNPACKED.format(done=done)).births == ["options"]

@@ -59,6 +59,7 @@ MEET = {
     "joined lists": "a = torch.tensor(xs + [0])\na * a.cuda()\n",
     "from numpy": "a = torch.from_numpy(n)\na * a.cuda()\n",
     "derived on the host": "a = torch.zeros(3).float().view(-1).t()\na * a.cuda()\n",
+    "a turn of a loop over rows": "b = torch.ones(3).cuda()\nfor a in torch.zeros(5, 3):\n    b > a\n",
     "like": "b = torch.ones(3)\na = torch.zeros_like(b)\na * b.cuda()\n",
     "a recursion": (
         "def f(a, n):\n    return a if n == 0 else f(a, n - 1)\nf(torch.zeros(3), 9) * torch.ones(3).cuda()\n"
@@ -83,6 +84,8 @@ APART = {
     "dtype only": "a = torch.zeros(3).to(torch.float16)\nb = torch.ones(3)\na * b\n",
     "a list that is grown": "xs = []\nxs.append(torch.zeros(3))\nxs.append(torch.ones(3).cuda())\nxs[0] * xs[1]\n",
     "a dictionary with unknown keys": "d = {}\nd[k] = torch.zeros(3)\nd[j] = torch.ones(3).cuda()\nd[k] * d[j]\n",
+    "a turn of a loop over a row": "b = torch.ones(3).cuda()\nfor a in torch.linspace(0, 1, 5):\n    b > a\n",
+    "a turn of a counted one": "b = torch.ones(3).cuda()\nfor i, a in enumerate(torch.arange(5)):\n    a + b\n",
     "starred": "a, *b = xs\na * b[0].cuda()\n",
     "deleted": "a = torch.zeros(3)\ndel a\na * torch.ones(3).cuda()\n",
     "imported": "a = torch.zeros(3)\nfrom x import a\na * torch.ones(3).cuda()\n",

@@ -25,6 +25,10 @@ REPAIRED = {
         _loop("x = x.to(device)\nF.mse_loss(net(x), y).backward()\nprint(y.numpy())"),
         "        F.mse_loss(net(x), y.to(device)).backward()\n",
     ),
+    "for the one call, where numpy reads a view of it": (
+        _loop("x = x.to(device)\nF.mse_loss(net(x), y).backward()\nprint(y.data.view(-1).numpy())"),
+        "        F.mse_loss(net(x), y.to(device)).backward()\n",
+    ),
     "entry by entry, as a mapping has no `.to`": (
         _loop('F.mse_loss(net(x["left"]), x["left"]).backward()', targets="x"),
         'F.mse_loss(net(x["left"].to(device, non_blocking=True)), x["left"].to(device, non_blocking=True)).backward()',

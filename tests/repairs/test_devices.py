@@ -396,3 +396,24 @@ LOOPED = """
 def test_a_name_that_only_a_loop_binds_has_no_value_behind_it_for_certain(repairs, block: str, told: bool) -> None:
     added = repairs.added(LOOPED.format(block=block))
     assert any("torch.zeros(3, device=device)" in line for line in added) is told
+
+
+COLOURED = """
+    def coloured(seg: torch.Tensor, kind):
+        seg = seg{copied}.detach()
+        table = torch.rand(9, 3)
+        seg[seg == 255] = len(table) - 1
+        found = torch.embedding(indices=seg.long(), weight=table)
+        return found.permute(2, 0, 1).long()
+    def overlay(seg: torch.Tensor, image: torch.Tensor, kind, alpha):
+        return alpha * coloured(seg, kind) + (1.0 - alpha) * image
+"""
+
+
+def test_what_the_program_has_copied_to_the_host_tells_no_device(repairs) -> None:
+    assert repairs.added(COLOURED.format(copied=".cpu()"), Safety.SUGGESTION) == []
+
+
+def test_what_it_has_left_where_it_was_tells_one(repairs) -> None:
+    added = repairs.added(COLOURED.format(copied=""), Safety.SUGGESTION)
+    assert added == ["table = torch.rand(9, 3, device=seg.device)"]

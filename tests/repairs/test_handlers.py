@@ -1,6 +1,7 @@
 """Names of a `try` in what handles its errors: they may not be bound there."""
 
 import pytest
+from devfix_codemods.findings import Safety
 
 UNBOUND = {
     "the first parameter": """
@@ -49,3 +50,23 @@ def test_a_handler_knows_what_was_bound_before(repairs):
             return rows + x
     """)
     assert added == ["rows = torch.zeros(width, device=device)"]
+
+
+def test_what_is_bound_below_in_a_loop_is_not_bound_in_its_first_turn(repairs):
+    added = repairs.added(
+        """
+        def sample(depth: torch.Tensor, t):
+            found = []
+            for i in range(depth.shape[0]):
+                same = torch.nonzero(depth[i] == 3)
+                try:
+                    one = same[torch.randint(same.size(0), (1,))]
+                except IndexError:
+                    one = torch.Tensor([0.0, 0.0])
+                one = (one.float() + 0.5) / torch.tensor([t, t], dtype=torch.float32, device=one.device)
+                found.append(one)
+            return torch.stack(found)
+    """,
+        Safety.SUGGESTION,
+    )
+    assert added == ["one = torch.Tensor([0.0, 0.0]).to(depth.device)"]

@@ -119,3 +119,18 @@ def test_entries_that_are_put_in_later(repairs: Repairs, put: str, moved: bool, 
         return score(**batch)
     """
     assert any(".items()" in one for one in repairs.added(program)) is moved
+
+
+CROPS = """
+def train(loader, model: nn.Module, assigned, device):
+    model = model.to(device)
+    criterion = nn.CrossEntropyLoss()
+    for index, crops in loader:
+        found, heads = model(crops)
+        size = crops[0].size(0)
+        criterion(heads[0], assigned[index].to(device)).backward()
+"""
+
+
+def test_what_a_model_makes_of_a_list_is_no_part_of_it(repairs: Repairs) -> None:
+    assert not any("heads" in line for line in repairs.added(CROPS, Safety.SUGGESTION))

@@ -360,6 +360,18 @@ SHUFFLING = LOADERS | frozenset(
 """Those of them that draw with a generator of the host where they are given none."""
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module"})
 
+DTYPES = frozenset(
+    _named(
+        "torch.",
+        "float32 float64 float16 bfloat16 half float double "
+        "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu "
+        "complex32 complex64 complex128 chalf cfloat cdouble "
+        "int8 int16 int32 int64 short int long uint8 uint16 uint32 uint64 bool "
+        "qint8 qint32 quint8 quint4x2 quint2x4",
+    )
+)
+"""The types of elements: what `to` gets that is none of them may be a device."""
+
 KINDS: dict[str, Kind] = {
     "torch.device": Kind.DEVICE,
     **dict.fromkeys(("torch.pi", "torch.inf", "torch.e", "math.pi", "math.inf", "numpy.pi"), Kind.NUMBER),
@@ -367,9 +379,6 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(LOADERS, Kind.LOADER),
     **dict.fromkeys(PARAMETERS, Kind.TENSOR),
     "torch.utils.data.TensorDataset": Kind.DATASET,
-    **dict.fromkeys(
-        _named("torch.", "float32 float64 float16 bfloat16 half float double long int64 int32 int bool uint8"),
-        Kind.DTYPE,
-    ),
+    **dict.fromkeys(DTYPES, Kind.DTYPE),
 }
 """What sort of thing some names stand for, or give when called."""

@@ -275,7 +275,7 @@ class Calls:
 
     def _lends(self, base: Node) -> bool:
         """Whether an unread method of an object probably computes with the tensors of the object."""
-        return self._kinds.may_live(base) and self._births.class_of(base) is None
+        return self._kinds.may_live(base) and self._births.class_of(base) is None and not _is_starred(base)
 
     def _is_part_of_module(self, callee: Node) -> bool:
         """Whether a module calls, when it is called itself, what it keeps: another module, or a function like one."""
@@ -289,6 +289,13 @@ class Calls:
         if found is None or found.rpartition(".")[2][:1].isupper() or found.partition(".")[0] in _READ_PACKAGES:
             return False
         return len(node.args) == 2 and self._kinds.may_live(node.args[1])
+
+
+def _is_starred(base: Node) -> bool:
+    """Whether only `from … import *` can bind a name: what is asked for functions then is a package, as a rule."""
+    module = base.function.module
+    bound = module.top.finals.get(str(base.extra))  # a name that is only read there stands for itself
+    return base.op is Op.GLOBAL and module.starred and (bound is None or bound.op is Op.GLOBAL)
 
 
 def _is_mapping(made: Class) -> bool:

@@ -27,6 +27,9 @@ class Dimensions:
         if node.op is Op.ITEM:
             whole, more = self.of(node.args[0], depth + 1), self._added(node)
             return whole + more if whole is not None and more is not None else None
+        if node.op is Op.ITER:
+            whole = self.of(node.args[0], depth + 1)
+            return whole - 1 if whole else None
         if node.op is Op.ATTR:
             field = self._attributes.field(node)
             values = self._attributes.stored.get(field, []) if field is not None else []
@@ -45,9 +48,10 @@ class Dimensions:
             added += 0 if one.extra == "slice" or constant is ... else 1 if constant is None else -1
         return added
 
-    def is_element(self, item: Node) -> bool:
-        """Whether an item of a tensor is a 0-dim tensor, which may meet what is on a device."""
-        return item.op is Op.ITEM and self.of(item) == 0
+    def is_element(self, part: Node) -> bool:
+        """Whether an item of a tensor, or what a loop takes of it, is a 0-dim tensor, which may meet what is on a
+        device."""
+        return part.op in _TAKEN and self.of(part) == 0
 
     def _of_call(self, call: Node, depth: int) -> int | None:
         callee = call.args[0]
@@ -110,6 +114,7 @@ def _shapes(call: Node, kinds: Kinds) -> bool:
 
 
 _SHAPING = frozenset({"view", "reshape", "unsqueeze", "expand", "repeat", "tile"})
+_TAKEN = frozenset({Op.ITEM, Op.ITER})
 _ROWS = frozenset({"arange", "linspace", "logspace", "randperm", "hann_window", "hamming_window", "kaiser_window"})
 _SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn"})
 _KEEPING = frozenset({"float", "long", "double", "half", "int", "bool", "detach", "clone", "contiguous", "to", "cuda"})

@@ -18,6 +18,7 @@ from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders, is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_number, sounds_like_text, sounds_otherwise
+from devfix_codemods.placement.non_tensors import holds_mappings
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.placement.replaced_parts import replaced
 from devfix_codemods.placement.strengths import STRENGTHS
@@ -146,7 +147,7 @@ class Elements:
         return any(self._kinds.of(one.args[0]) is Kind.MODULE for one in calls)
 
     def _is_born(self, node: Node) -> bool:
-        if self._is_refilled(node) or node in self.replaced:
+        if self._is_refilled(node) or node in self.replaced or holds_mappings(node):
             return False
         known = self._kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING, Kind.MAPPING}
         return known and not self._comes_otherwise(node) and not self._stays(node) and not self._comes_placed(node)

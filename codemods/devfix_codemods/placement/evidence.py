@@ -161,6 +161,8 @@ def of_item(kinds: "Kinds", node: Node) -> None:
         kinds.say(base, Kind.TENSOR, 1)  # of what loaders give, only tensors are read by columns
     if columns and base.op in UNKNOWN and any(kinds.of(one) is Kind.TENSOR for one in indices(node)):
         kinds.say(base, Kind.TENSOR, 1)
+    if any(one.op is Op.ITER and one.args[0] is base for one in node.args[1:]):
+        kinds.say(base, Kind.MAPPING, 2)  # `{k: x[k] for k in x}`
     found = kinds.of(base)
     if found is Kind.TENSOR and _is_read_by_key(node):
         kinds.rows.add(base)

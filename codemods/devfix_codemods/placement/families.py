@@ -10,16 +10,18 @@ from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import key, names
-from devfix_codemods.placement.arguments import reads_key, takes_name
+from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
 from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined, is_measure
 from devfix_codemods.placement.manual_moves import is_thrown_away
+from devfix_codemods.placement.non_tensors import is_given_attributes
 from devfix_codemods.placement.parallel_statements import ParallelStatements
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain_tensors import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
+from devfix_codemods.placement.unpacked import returned_at
 from devfix_codemods.placement.unused_devices import UnusedDevices
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class Families:
     def _row(self, base: Node | None, row: list[Node]) -> None:
         members = [one for one in dict.fromkeys(row) if self._is_member(one)]
         moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
-        rest = [one for one in members if one not in moved and not (moved and self._is_moved_later(one))]
+        rest = [one for one in members if one not in moved and not (moved and self._is_moved_elsewhere(one))]
         moved = {one: moves for one, found in moved.items() if (moves := [*filter(self._takes_place, found)])}
         modules = {one: moves for one, moves in moved.items() if self._kinds.is_module(one)}
         for one in rest if modules else ():
@@ -89,7 +91,7 @@ class Families:
         moved = {one: moves for one, moves in moved.items() if one not in modules}
         for one in rest if moved else ():
             kind = self._kinds.of(one)
-            if self._kinds.says_surely(one, Kind.NUMBER):
+            if self._kinds.says_surely(one, Kind.NUMBER) or self._are_options(one):
                 continue  # a function may get either, a number or a tensor
             given = self._is_given_by_method(one)
             comes = (given or self._comes_from_outside(one)) and not self._is_followed(one, moved)
@@ -101,6 +103,11 @@ class Families:
                     supports(self._graph, one, moved, "family-fed")
                 elif kind is Kind.TENSOR:
                     supports(self._graph, one, moved, "family")
+
+    def _are_options(self, node: Node) -> bool:
+        """Whether a value gets attributes, as no tensor does, and is not called, as modules are."""
+        called = any(one.op is Op.CALL and one.args[0] is node for one in self._users.get(node, ()))
+        return is_given_attributes(node) and not called and not self._kinds.is_module(node)
 
     def _takes_place(self, move: Node) -> bool:
         """Whether the result of a move takes the place of what is moved: what only knows a device may make another."""
@@ -134,6 +141,17 @@ class Families:
         owner = self._births.class_of(callee)
         forward = method(owner, "forward") if owner is not None else None
         return forward is None or not any(self._births.moves_of(one) for one in forward.parameters.values())
+
+    def _is_moved_elsewhere(self, node: Node) -> bool:
+        return self._is_moved_later(node) or self._is_given_moved(node)
+
+    def _is_given_moved(self, part: Node) -> bool:
+        """Whether the function of this file that gives a part has moved it before."""
+        births = self._births
+        called = births.calls.get(part.args[0]) if part.op is Op.ITEM else None
+        values = returned_at(part, called) if called is not None else None
+        found = [one for one, _ in values or () if not is_none(one)]
+        return bool(found) and all(births.is_move(one) and births.is_elsewhere(one) for one in found)
 
     def _is_moved_later(self, node: Node) -> bool:
         """`mask = (1 - x.float()).to(device)`: what is computed of a value is moved in its stead."""

@@ -1,5 +1,6 @@
 """What is left where it is, as all that is done with it is to join it with others to what is moved as a whole."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ class Joined:
 
     def is_moved(self, node: Node, depth: int = 0) -> bool:
         """Whether every use of a value ends in a move: of parts, of what those are joined to, of what is made alike."""
-        users = [one for one in self._users.get(node, ()) if one is not node and not _says_little(node, one)]
+        users = [*self._telling(node)]
         users = users if node not in self._kept else [one for one in users if self._is_read(one)]
         if depth == MOST_JOINED or not users:
             return node.op is Op.PHI or self._is_only_measured(node)
@@ -37,8 +38,17 @@ class Joined:
             or _is_for_host(one)
             or (self._hands_on(node, one) and self.is_moved(one, depth + 1))
             or self._moves_given(node, one, depth + 1)
+            or self._moves_collected(node, one, depth + 1)
             for one in users
         )
+
+    def _telling(self, node: Node) -> Iterator[Node]:
+        """The uses of a value that say something of it: a display that is taken apart at once, `a, b = [], []`, says
+        nothing."""
+        for one in self._users.get(node, ()):
+            taken_apart = one.op is Op.SEQUENCE and one not in self._users and one not in self._kept
+            if one is not node and not taken_apart and not _says_little(node, one):
+                yield one
 
     def _is_read(self, user: Node) -> bool:
         """Whether it is no join of branches that nothing reads."""
@@ -47,7 +57,7 @@ class Joined:
     def ends_on_host(self, node: Node, depth: int = 0) -> bool:
         """Whether every use of a value, or of what alone is computed of it, makes numbers, lists or arrays of it, or
         picks with it from another one: that asks for no device."""
-        users = [one for one in self._users.get(node, ()) if one is not node and not _says_little(node, one)]
+        users = [*self._telling(node)]
         if depth == MOST_JOINED or not users or node in self._kept:
             return False
         return all(
@@ -139,6 +149,15 @@ class Joined:
         given = [one for argument, one in bound(call, called) if argument is node] if called is not None else []
         return bool(given) and all(self.is_moved(one, depth) for one in given)
 
+    def _moves_collected(self, node: Node, call: Node, depth: int) -> bool:
+        """`rows.append(x)`, of a list of which the same is true, or that numpy reads: `torch.cat(rows).numpy()`."""
+        callee = call.args[0] if call.op is Op.CALL else None
+        if callee is None or callee.op is not Op.ATTR or callee.extra not in _GROWING or node not in call.args[1:]:
+            return False
+        rows = callee.args[0]
+        is_own = rows.op is Op.SEQUENCE and rows not in self._kept
+        return is_own and (self.is_moved(rows, depth) or self.ends_on_host(rows, depth))
+
     def _hands_on(self, node: Node, user: Node) -> bool:
         """`torch.cat`, `torch.stack`, and what hands values to them: rows, parts, conversions."""
         if user.op in {Op.SEQUENCE, Op.PHI}:
@@ -164,7 +183,10 @@ def _is_picked_from(node: Node, user: Node) -> bool:
 
 
 def _says_little(node: Node, user: Node) -> bool:
-    """Whether a user asks for the shape, or is a name that functions inside see, which then is another value."""
+    """Whether a user asks for the shape, makes a list longer, or is a name that functions inside see, which then is
+    another value."""
+    if user.op is Op.ATTR and user.extra in _GROWING:
+        return True
     seen_inside = user.op is Op.PHI and user.syntax is node.function.syntax
     return is_measure(user) or (seen_inside and max(user.args, key=lambda one: one.index) is not node)
 
@@ -194,5 +216,6 @@ def is_measure(node: Node) -> bool:
     return node.op is Op.ATTR and node.extra in {"shape", "size", "numel", "dtype", "ndim", "dim"}
 
 
+_GROWING = frozenset({"append", "extend"})
 _ALONE = frozenset({Effect.SAME, Effect.ARITHMETIC})
 _SAME = frozenset({Effect.SAME, Effect.LIKE, Effect.MOVE, Effect.CUDA})

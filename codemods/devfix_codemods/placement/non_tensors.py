@@ -15,7 +15,28 @@ def is_used_as_object(node: Node) -> bool:
             return True
         if one.op is Op.ATTR and one.args[0] is node and one.extra in rows.MODULE_ONLY:
             return True
+    return is_given_attributes(node)
+
+
+def is_given_attributes(node: Node) -> bool:
+    """`options.rate = 0.1`: whether a value gets attributes that tensors have not."""
     return any(one.base is node and one.is_attribute and one.key not in _SET_OF_TENSORS for one in node.function.stores)
+
+
+def holds_mappings(node: Node) -> bool:
+    """Whether loops over a value ask what they take for its items: a list of mappings, as detection models get."""
+    users = node.function.module.users
+    taken = (one for one in users.get(node, ()) if one.op is Op.ITER and one.args[0] is node)
+    return any(_is_mapping(user) for one in taken for user in users.get(one, ()))
+
+
+def _is_mapping(user: Node) -> bool:
+    """`row.items()`, `row["pixels"]`: what asks a value for this asks no tensor."""
+    asked = user.op is Op.ATTR and user.extra in _OF_MAPPINGS
+    return asked or (user.op is Op.ITEM and isinstance(user.extra, str))
+
+
+_OF_MAPPINGS = frozenset({"items", "keys"})
 
 
 def may_be_number(node: Node, guard: Guard) -> bool:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import takewhile
 
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
@@ -100,7 +101,7 @@ def _for_use(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
 
 def _at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """What is taken out of a container, which has no `.to` itself: `batch[0] if isinstance(batch, list) else batch`."""
-    path = conflict.path
+    path = [*takewhile(lambda one: one.edge.turn is not Turn.MEET, conflict.path)]  # then it is part of a result
     at = next((i for i, one in enumerate(path) if one.edge.turn is Turn.OUT or _is_part_or_whole(one.node)), None)
     if at is None:
         return
@@ -109,7 +110,7 @@ def _at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
         return  # which has a repair of its own
     if isinstance(part.syntax, ast.Name) and isinstance(part.statement, ast.Assign):  # `x, y = batch`
         yield from behind_birth(
-            analysis, source, replace(conflict, birth=replace(conflict.birth, node=part), path=path[at + 1 :])
+            analysis, source, replace(conflict, birth=replace(conflict.birth, node=part), path=conflict.path[at + 1 :])
         )
     yield from _where_read(analysis, source, conflict, part)
 

@@ -8,7 +8,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.graph import MADE, Birth, Turn
+from devfix_codemods.placement.graph import MADE, Turn
 from devfix_codemods.placement.non_tensors import is_used_as_object, may_be_number
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -46,10 +46,11 @@ def _is_moved_on_condition(node: Node, move: Node) -> bool:
 
 
 def _is_born_on_host(analysis: Analysis, node: Node) -> bool:
-    """Whether a value that the path goes through is misplaced as well, so that it tells no device."""
+    """Whether a value that the path goes through is misplaced as well, or is there on purpose, `x.cpu()`: it tells no
+    device."""
     births = analysis.births
     sources = (one for root in births.roots(node) for one in analysis.graph.sources.get(root, ()))
-    return any(one.place.where is Where.HOST and one.birth is not Birth.CHOSEN_HOST for one in sources)
+    return any(one.place.where is Where.HOST for one in sources)
 
 
 def _is_tensor(analysis: Analysis, node: Node) -> bool:

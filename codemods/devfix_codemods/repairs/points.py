@@ -78,13 +78,15 @@ class Point:
         return self._is_stored_in(inside, name)
 
     def _is_stored_in(self, inside: set[ast.AST], name: str) -> bool:
-        """Whether all that gives a name its value is among some nodes of the syntax."""
+        """Whether all that may have given a name its value by now is among some nodes of the syntax: what stands
+        below does so in later turns of a loop alone."""
         if not inside or name in self.node.function.parameters:
             return False
         own = set(walk(self.node.statement)) if self.node.statement is not None else set[ast.AST]()
         parts = (one for one in walk(self.node.function.syntax) if one not in own)
         stores = [one for one in parts if isinstance(one, ast.Name) and one.id == name and _is_stored(one)]
-        return bool(stores) and inside.issuperset(stores)
+        earlier = [one for one in stores if one in inside or one.lineno < self.node.line]
+        return bool(earlier) and inside.issuperset(earlier)
 
 
 def _is_stored(name: ast.Name) -> bool:

@@ -13,6 +13,7 @@ from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.views import chain
 from devfix_codemods.repairs.cut import with_keyword
 from devfix_codemods.source import Source
 
@@ -89,5 +90,10 @@ def wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
 
 
 def is_read(analysis: Analysis, node: Node) -> bool:
-    """Whether numpy reads the value itself."""
-    return any(one.birth is Birth.READER for one in analysis.graph.sources.get(node, ()))
+    """Whether numpy reads the value itself, or a view of it: `y.data.numpy()`."""
+    return any(
+        one.function is node.function
+        and any(source.birth is Birth.READER for source in sources)
+        and any(each is node for each in chain(one))
+        for one, sources in analysis.graph.sources.items()
+    )
