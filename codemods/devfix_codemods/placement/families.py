@@ -20,6 +20,7 @@ from devfix_codemods.placement.parallel_statements import ParallelStatements
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain_tensors import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
+from devfix_codemods.placement.unpacked import returned_at
 from devfix_codemods.placement.unused_devices import UnusedDevices
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Families:
         moved = {one: moves for one, found in moved.items() if (moves := [*filter(self._takes_place, found)])}
         modules = {one: moves for one, moves in moved.items() if self._kinds.is_module(one)}
         for one in rest if modules else ():
-            if self._kinds.is_module(one) and one.op is Op.ITEM and not is_slice(one) and one not in self._births.owned:
+            if self._is_module_taken_out(one) and not self._is_moved_where_given(one):
                 self._births.made_beside(one)
                 supports(self._graph, one, modules, "family")
         moved = {one: moves for one, moves in moved.items() if one not in modules}
@@ -101,6 +102,17 @@ class Families:
                     supports(self._graph, one, moved, "family-fed")
                 elif kind is Kind.TENSOR:
                     supports(self._graph, one, moved, "family")
+
+    def _is_module_taken_out(self, node: Node) -> bool:
+        return (
+            self._kinds.is_module(node) and node.op is Op.ITEM and not is_slice(node) and node not in self._births.owned
+        )
+
+    def _is_moved_where_given(self, part: Node) -> bool:
+        """Whether the function of this file that gives a part has moved it: `net, head = load(device)`."""
+        called = self._births.calls.get(part.args[0])
+        values = returned_at(part, called) if called is not None else None
+        return any(self._births.moves_of(root) for value, _ in values or () for root in self._births.roots(value))
 
     def _takes_place(self, move: Node) -> bool:
         """Whether the result of a move takes the place of what is moved: what only knows a device may make another."""

@@ -1,5 +1,7 @@
 """What a function of the file returns in a display is unpacked by position: `x, y = load()`."""
 
+import ast
+
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.placement.arguments import is_none
 
@@ -12,6 +14,10 @@ def returned_at(part: Node, called: Function) -> list[tuple[Node, Guard]] | None
     displays = [(value, guard) for value, guard in called.returns if not is_none(value)]
     if any(value.op is not Op.SEQUENCE or value.extra != "tuple" for value, _ in displays):
         return None
-    if len({len(value.args) for value, _ in displays}) != 1 or not 0 <= position < len(displays[0][0].args):
+    if any(isinstance(one.syntax, ast.Starred) for value, _ in displays for one in value.args[: position + 1]):
         return None
-    return [(value.args[position], guard) for value, guard in displays]
+    longest = max((len(value.args) for value, _ in displays), default=0)
+    if not 0 <= position < longest:
+        return None
+    # A shorter display, `return None, None` where nothing was found, has no such part: to unpack it ends there.
+    return [(value.args[position], guard) for value, guard in displays if position < len(value.args)]
