@@ -85,3 +85,16 @@ def test_what_is_collected_and_read_stays_in_the_second_loop(placed) -> None:
     """
     assert placed(program.format("", "torch.cat(found).numpy()")).births == []
     assert placed(program.format("", "found")).births == ["y"]
+
+
+def test_what_a_reader_may_write_through_is_on_the_host_as_well(placed) -> None:
+    program = """
+        def train(net, loader, others):
+            for x, y in others:
+                show(net(x.cuda()), {})
+            for x, y in loader:
+                x, y = x.cuda(), y.cuda()
+                F.cross_entropy(net(x), y).backward()
+    """
+    assert placed(program.format("y.data.numpy()")).births == []
+    assert placed(program.format("y.data")).births == ["y"]

@@ -355,11 +355,12 @@ def _stays_elsewhere(host: Conflict, moved: Conflict) -> bool:
 def _is_wanted_on_host(conflict: Conflict, found: list[Conflict]) -> bool:
     """Whether the value itself meets what is copied to the host, or numpy reads it: then its neighbours say nothing.
 
-    An index on the host may pick from what is anywhere.
+    An index on the host may pick from what is anywhere. Why a reader may want no copy is no
+    doubt here: it writes through the array.
     """
     return any(
         one.end.birth in {Birth.READER, Birth.CHOSEN_HOST}
-        and one.confidence >= HOST_WINS * conflict.confidence
+        and one.together >= HOST_WINS * conflict.confidence
         and not one.is_supported
         and not any(step.edge.link.startswith("index") for step in one.path)
         for one in found
