@@ -42,6 +42,12 @@ LOOPS = {
     "what it leaves alone": ("x = a\nfor i in r:\n    y = x\nprobe(x)", "a"),
     "bound inside, read behind": ("for i in r:\n    x = i\nprobe(x)", "each(r)"),
     "a turn at least": ("x = 1\nfor i in range(3):\n    x = 2\nprobe(x)", "2"),
+    "a target behind its loop": ("x = 1\nfor x in q:\n    y = x\nprobe(x)", "each(q)"),
+    "a target that is bound anew": ("x = 1\nfor x in q:\n    if c:\n        x = 2\nprobe(x)", "(2 | each(q))"),
+    "a target that some turns bind anew": (
+        "x = 1\nfor x in q:\n    if c:\n        break\n    x = 2\nprobe(x)",
+        "(2 | each(q))",
+    ),
     "perhaps no turn": ("x = 1\nfor i in range(n):\n    x = 2\nprobe(x)", "(1 | 2)"),
     "no end but by a break": ("x = 1\nwhile True:\n    x = 2\n    if c:\n        break\n    x = 3\nprobe(x)", "2"),
     "break": ("x = 1\nfor i in r:\n    x = 2\n    if c:\n        x = 3\n        break\nprobe(x)", "(1 | 2 | 3)"),

@@ -28,8 +28,25 @@ LEFT = {
         """,
         "torch.Tensor(goal)",
     ),
+    "what grows": (
+        """
+        def collect(rows, device):
+            found = torch.tensor([])
+            for row in rows:
+                found = torch.cat((found, torch.tensor([row]).to(device)))
+            return found
+        """,
+        "torch.tensor([])",
+    ),
 }
 FINE = {
+    "what was moved, and grows": """
+        def collect(rows, device):
+            found = torch.tensor([]).to(device)
+            for row in rows:
+                found = torch.cat((found, torch.tensor([row]).to(device)))
+            return found
+    """,
     "moved before": """
         def batch(rows, ids, device):
             x, y = torch.from_numpy(rows), torch.from_numpy(ids)

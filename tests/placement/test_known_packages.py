@@ -105,3 +105,32 @@ def test_a_choice_that_is_moved(placed) -> None:
 
 def test_a_choice_that_is_not(placed) -> None:
     assert placed(ON_EITHER_PATH.format(used="weights")).births == ["torch.ones(3)"]
+
+
+METRIC_LEARNING = """
+    from pytorch_metric_learning import losses
+    from triplets import NTXentLoss
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(3, 3)
+            self.criterion = {made}
+        def training_step(self, batch):
+            rows = self.linear(batch)
+            loss = self.criterion({given})
+            loss.backward()
+"""
+LABELS = "torch.tensor([0, 1, 0, 1])"
+
+
+@pytest.mark.parametrize("given", [f"rows, {LABELS}", f"rows, labels={LABELS}", f"embeddings=rows, labels={LABELS}"])
+def test_losses_that_bring_labels_to_the_embeddings(placed, given: str) -> None:
+    assert placed(METRIC_LEARNING.format(made="losses.NTXentLoss(0.5)", given=given)).births == []
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [("NTXentLoss(0.5)", f"rows, {LABELS}"), ("losses.NTXentLoss(0.5)", f"{LABELS}, labels=rows")],
+)
+def test_those_of_others_and_the_embeddings_are_where_they_are(placed, made: str, given: str) -> None:
+    assert placed(METRIC_LEARNING.format(made=made, given=given)).births == [LABELS]

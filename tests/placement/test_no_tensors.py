@@ -238,3 +238,31 @@ def test_what_gets_attributes_of_its_own_is_no_tensor(placed) -> None:
 @pytest.mark.parametrize("done", ["options.requires_grad = True", "print(options.rate)"])
 def test_what_gets_those_of_tensors_may_be_one(placed, done: str) -> None:
     assert placed(UNPACKED.format(done=done)).births == ["options"]
+
+
+DATA = """
+    from torch.utils.data import DataLoader
+    def train(net, rows, device):
+        loader = DataLoader(rows)
+        meter = Meter({})
+        for x, y in loader:
+            loss = F.cross_entropy(net(x.to(device)), meter.update(y.to(device)))
+            loss.backward()
+"""
+
+
+@pytest.mark.parametrize("given", ["loader.dataset.get_names()", "loader.dataset", "loader.sampler"])
+def test_what_a_loader_keeps_is_no_batch(placed, given: str) -> None:
+    assert placed(DATA.format(given)).births == []
+
+
+@pytest.mark.parametrize("given", ["loader.dataset[0]", "loader.dataset.rows"])
+def test_parts_of_its_data_set_are(placed, given: str) -> None:
+    program = f"""
+        from torch.utils.data import DataLoader
+        def train(rows, device):
+            loader = DataLoader(rows)
+            net = nn.Linear(3, 3).to(device)
+            return net({given})
+    """
+    assert placed(program).births == [given]

@@ -134,3 +134,22 @@ def test_no_other_path_leads_there(placed, body: str) -> None:
 @pytest.mark.parametrize("body", LEFT.values(), ids=LEFT)
 def test_another_path_leads_there(placed, body: str) -> None:
     assert "torch.zeros(3)" in placed(PROGRAM.format(body=body)).births
+
+
+TURNS = """
+    def train(net: nn.Module, loader):
+        net.cuda()
+        y = torch.zeros(3)
+        show(y)
+        for x, y in loader:
+            x, y = x.cuda(){moved}
+        F.mse_loss(net(x), y).backward()
+"""
+
+
+def test_who_reads_a_target_behind_its_loop_counts_on_a_turn(placed) -> None:
+    assert placed(TURNS.format(moved=", y.cuda()")).births == []
+
+
+def test_what_the_last_turn_leaves_is_met(placed) -> None:
+    assert placed(TURNS.format(moved=", y + 1")).births == ["y"]

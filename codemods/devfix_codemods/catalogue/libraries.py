@@ -262,6 +262,9 @@ AROUND_TORCH = frozenset(
 PICTURES = frozenset({"PIL.Image.open", "PIL.Image.fromarray", "cv2.imread", "imageio.imread", "skimage.io.imread"})
 """What gives pictures, of which tensors are made on the host."""
 
+PLACING_LABELS = ("pytorch_metric_learning.losses.", "pytorch_metric_learning.miners.")
+"""Packages whose modules bring labels, what they get behind embeddings, to where the embeddings are."""
+
 OF_GRAPHS = ("torch_geometric.", "dgl.", "ogb.")
 PARTS_OF_GRAPHS = frozenset(
     "edge_index edge_attr edge_weight train_mask val_mask test_mask edge_label edge_label_index".split()

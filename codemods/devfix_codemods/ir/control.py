@@ -129,6 +129,8 @@ class ControlFlow(Simple):
             for name, node in e.items():
                 header.setdefault(name, node)  # bound inside, read after it
         self.environment, self.guard = header, guard
+        if not isinstance(one, ast.While):
+            self._bind_last(one.target, every)
         self.touched()
         if isinstance(one, ast.While) and never(self.tests.guard(one.test, False)):
             self._leave_loop(breaks, header)
@@ -136,6 +138,16 @@ class ControlFlow(Simple):
             self._leave_loop([(e, guard) for e, _ in every], header)
         if one.orelse:
             self._join([self._branch(one.orelse, header, guard), *((dict(e), guard) for e, _ in breaks)], guard)
+
+    def _bind_last(self, target: ast.expr, ends: Sequence[tuple[Environment, Guard]]) -> None:
+        """Who reads a target behind its loop counts on a turn: what the name was before, it is no more."""
+        bound = (one for one in ast.walk(target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+        for name in (one.id for one in bound):
+            last = [(environment[name], guard) for environment, guard in ends if name in environment]
+            if last:
+                same = len({node for node, _ in last}) == 1
+                nodes, guards = zip(*(last[:1] if same else last))
+                self.environment[name] = self._phi(name, [*nodes], [*guards])
 
     def _leave_loop(self, ends: Sequence[tuple[Environment, Guard]], header: Environment) -> None:
         """Go on after a loop that surely ran, as one of its turns ended."""

@@ -6,6 +6,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.placement import arguments
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import bound, goes_through, method
 from devfix_codemods.placement.kinds import PLACELESS
@@ -195,7 +196,7 @@ class Calls:
             return
         if self._is_placed_already(node):
             return
-        given = self._births.unmoved_arguments(node)
+        given = self._left_where_it_is(node)
         if self._kinds.is_module(node) and not self._kinds.is_module(callee):  # it is made of options, and of modules
             given = tuple(one for one in given if self._kinds.of(one) in {Kind.TENSOR, Kind.MODULE})
         if self._kinds.is_module(callee):
@@ -255,6 +256,14 @@ class Calls:
     def _gets_module_and_tensor(self, given: tuple[Node, ...]) -> bool:
         """`infer(image, net)`: who is given both calls the one with the other."""
         return {Kind.MODULE, Kind.TENSOR} <= {self._kinds.of(one) for one in given}
+
+    def _left_where_it_is(self, call: Node) -> tuple[Node, ...]:
+        """What a call gets, and neither the program nor what is called moves."""
+        given = self._births.unmoved_arguments(call)
+        if not self._kinds.places_labels(call.args[0]):
+            return given
+        labels = {arguments.argument(call, 1, "labels"), arguments.keyword(call, "ref_labels")}
+        return tuple(one for one in given if one not in labels)
 
     def _shares_nothing(self, callee: Node) -> bool:
         """Whether a callee has no tensors; of one that is not known well, nothing says by a move where it computes."""

@@ -73,11 +73,9 @@ def _made_alike(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node
     roots = [root for one in moved for root in births.roots(one)]
     makers = {_maker(births, root) for root in roots} - {None}
     copied = {_text(root) for root in roots}
-    for one in row.args:
-        if one not in moved and any(
-            _maker(births, root) in makers and _text(root) not in copied for root in births.roots(one)
-        ):
-            yield one
+    for root in (each for one in row.args if one not in moved for each in births.roots(one)):
+        if _maker(births, root) in makers and _text(root) not in copied:
+            yield root
 
 
 def _of_encoding(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:

@@ -24,10 +24,7 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
         kinds.say(call, found, 3)
     if qualified in libraries.NUMBERS:
         kinds.say(call, Kind.NUMBER)
-    if canonical(qualified) in rows.RECURRENT:
-        kinds.recurrent.append(call)
-    if canonical(qualified) in rows.LOSSES:
-        kinds.losses.append(call)
+    _sorts_of_modules(kinds, call, qualified)
     if effect(qualified) is Effect.OTHER:
         kinds.others.append(call)
     if is_metric_class(qualified):
@@ -42,6 +39,15 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
                 kinds.say(argument, _KEYWORDS[word], 3)
     if qualified.rpartition(".")[2] in libraries.MODULE_MAKERS:
         kinds.say(call, libraries.kind_of_loaded(qualified.rpartition(".")[0]))
+
+
+def _sorts_of_modules(kinds: "Kinds", call: Node, qualified: str) -> None:
+    if canonical(qualified) in rows.RECURRENT:
+        kinds.recurrent.append(call)
+    if canonical(qualified) in rows.LOSSES:
+        kinds.losses.append(call)
+    if qualified.startswith(libraries.PLACING_LABELS):
+        kinds.placing_labels.append(call)
 
 
 def _result(kinds: "Kinds", call: Node, qualified: str) -> None:

@@ -85,7 +85,7 @@ class Families:
         moved = {one: moves for one, found in moved.items() if (moves := [*filter(self._takes_place, found)])}
         modules = {one: moves for one, moves in moved.items() if self._kinds.is_module(one)}
         for one in rest if modules else ():
-            if self._kinds.is_module(one) and one.op is Op.ITEM and not is_slice(one) and one not in self._births.owned:
+            if self._is_module_taken_out(one) and not self._is_moved_where_given(one):
                 self._births.made_beside(one)
                 supports(self._graph, one, modules, "family")
         moved = {one: moves for one, moves in moved.items() if one not in modules}
@@ -108,6 +108,17 @@ class Families:
         """Whether a value gets attributes, as no tensor does, and is not called, as modules are."""
         called = any(one.op is Op.CALL and one.args[0] is node for one in self._users.get(node, ()))
         return is_given_attributes(node) and not called and not self._kinds.is_module(node)
+
+    def _is_module_taken_out(self, node: Node) -> bool:
+        return (
+            self._kinds.is_module(node) and node.op is Op.ITEM and not is_slice(node) and node not in self._births.owned
+        )
+
+    def _is_moved_where_given(self, part: Node) -> bool:
+        """Whether the function of this file that gives a part has moved it: `net, head = load(device)`."""
+        called = self._births.calls.get(part.args[0])
+        values = returned_at(part, called) if called is not None else None
+        return any(self._births.moves_of(root) for value, _ in values or () for root in self._births.roots(value))
 
     def _takes_place(self, move: Node) -> bool:
         """Whether the result of a move takes the place of what is moved: what only knows a device may make another."""

@@ -82,6 +82,7 @@ class Kinds(Facts):
         """Transforms that turn pictures into tensors."""
         self.metrics: list[Node] = []
         self.recurrent: list[Node] = []
+        self.placing_labels: list[Node] = []
         self.module_classes = {one for one in module.classes if self.is_module_class(one)}
         self.declared: set[Node] = set()
         """Attributes that the body of their class declares, as those of dataclasses are."""
@@ -267,6 +268,10 @@ class Kinds(Facts):
     def is_recurrent(self, node: Node) -> bool:
         """Whether a callee is a recurrent network of torch."""
         return self.is_among(node, self.recurrent)
+
+    def places_labels(self, node: Node) -> bool:
+        """Whether a callee brings labels to where the embeddings are that it gets."""
+        return self.is_among(node, self.placing_labels)
 
     def is_metric(self, node: Node) -> bool:
         """Whether a value is a metric of torchmetrics, or a parameter that gets one."""

@@ -1,5 +1,7 @@
 """What a function of the file returns in a display is unpacked by position: `x, y = load()`."""
 
+import ast
+
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.placement.arguments import is_none
 
@@ -12,6 +14,8 @@ def returned_at(part: Node, called: Function) -> list[tuple[Node, Guard]] | None
         return None
     displays = [(value, guard) for value, guard in called.returns if not is_none(value)]
     if position < 0 or any(value.op is not Op.SEQUENCE or value.extra != "tuple" for value, _ in displays):
+        return None
+    if any(isinstance(one.syntax, ast.Starred) for value, _ in displays for one in value.args[: position + 1]):
         return None
     # a display that is too short for the position, `return None, None` of three, fails where it is unpacked
     long = [(value, guard) for value, guard in displays if position < len(value.args)]
