@@ -98,3 +98,16 @@ def test_what_a_reader_may_write_through_is_on_the_host_as_well(placed) -> None:
     """
     assert placed(program.format("y.data.numpy()")).births == []
     assert placed(program.format("y.data")).births == ["y"]
+
+
+def test_what_is_left_in_a_row_is_where_the_row_was(placed) -> None:
+    program = """
+        def train(net, rows, others, device):
+            for x, y in rows:
+                x, y = x.to(device), y.to(device)
+                net(x).sum().backward()
+            for x, y in others:
+                print(net({}), y.numpy())
+    """
+    assert placed(program.format("x.to(device)")).births == []
+    assert placed(program.format("x")).births == ["x", "y"]
