@@ -34,8 +34,8 @@ class Analysis:
     """What is known of where the values of one file live."""
 
     def __init__(self, tree: ast.Module, imported: ImportedDefinitions | None = None, file: File | None = None) -> None:
-        module = lower(tree)
         imported = imported or ImportedDefinitions()
+        module = lower(tree, imported.brought)
         imported.is_of(module)
         given = {**given_by_callers(module, imported), **imported_values(module, imported)}
         calls = local_calls(module, objects_given(module, given, imported))
