@@ -21,6 +21,7 @@ from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.imported_values import imported_values
 from devfix_codemods.placement.independent_paths import with_independent_paths
 from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.naming import is_for_tests_or_data
 from devfix_codemods.placement.origins import Origins
 from devfix_codemods.placement.other_files import is_plain
@@ -279,7 +280,7 @@ class Analysis:
     def _is_settled(self, conflict: Conflict, found: list[Conflict]) -> bool:
         """Whether what is read is on the host after all: by another path to it that makes no further choice, or as all
         callers of the function bring it there; what is there on another branch is here on a device."""
-        if self.constraints.kinds.is_given(conflict.end.node):
+        if self.constraints.kinds.is_given(conflict.end.node) or self._is_left(conflict):
             return True
         same = self._is_part_of_given(conflict.birth.node) and not conflict.callers
         return any(
@@ -291,6 +292,15 @@ class Analysis:
             and not _stays_elsewhere(one, conflict)
             for one in found
         )
+
+    def _is_left(self, conflict: Conflict) -> bool:
+        """Whether only a caller may have put on a device what the function, that moves its like, leaves as it is."""
+        on_the_way = (conflict.birth.node, *(step.node for step in conflict.path))
+        return conflict.end.birth is Birth.PARAMETER and any(one in self._left for one in on_the_way)
+
+    @cached_property
+    def _left(self) -> LeftParts:
+        return LeftParts(self.births)
 
     def _is_part_of_given(self, node: Node) -> bool:
         """Whether a value is part of a parameter, all arguments for which stand in this file."""
