@@ -283,15 +283,25 @@ class Analysis:
         if self.constraints.kinds.is_given(conflict.end.node) or self._is_left(conflict):
             return True
         same = self._is_part_of_given(conflict.birth.node) and not conflict.callers
-        return any(
-            _is_host(one)
+        hosts = [
+            one
+            for one in found
+            if _is_host(one)
             and not LEFT_BEHIND.intersection(one.end.links)
             and one.confidence >= HOST_WINS * conflict.confidence
-            and (same or one.callers <= conflict.callers)
             and not MAYBE_MADE.intersection(one.end.links)
             and not _stays_elsewhere(one, conflict)
-            for one in found
-        )
+        ]
+        return any(same or one.callers <= conflict.callers for one in hosts) or self._all_bring(conflict, hosts)
+
+    def _all_bring(self, conflict: Conflict, hosts: list[Conflict]) -> bool:
+        """Whether what only looks as if it came from a device is a copy of what each of the callers has on the host."""
+        function = conflict.birth.node.function
+        guessed = conflict.end.birth is Birth.COPIED and not self.kinds.is_handed_on(function)
+        calls = self.kinds.all_calls(function) if guessed else []
+        given = all(map(self._is_part_of_given, self.births.roots(conflict.birth.node) or {conflict.birth.node}))
+        sites = {-site for one in hosts for site in one.callers}
+        return bool(calls) and given and sites.issuperset(call.index + 1 for call in calls)
 
     def _is_left(self, conflict: Conflict) -> bool:
         """Whether only a caller may have put on a device what the function, that moves its like, leaves as it is."""
