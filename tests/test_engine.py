@@ -142,7 +142,10 @@ class TestCheck:
 
     @pytest.mark.parametrize(
         "part",
-        ["print 'x'", "raise Bad, 'x'", "try:\n    bad()\nexcept Bad, error:\n    pass", "x = (", "<<<<<<< HEAD"],
+        [
+            *("print 'x'", "raise Bad, 'x'", "try:\n    bad()\nexcept Bad, error:\n    pass", "x = (", "<<<<<<< HEAD"),
+            *('"""C:\\Users\\me"""', "x = '\\N{no such name}'", "x = b'\u00e9'"),
+        ],
     )
     def test_older_python_and_mistakes_are_not(self, rules, part):
         rules(_rule("DVF101", "bad", _nothing))

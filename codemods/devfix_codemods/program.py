@@ -82,6 +82,7 @@ class Program:
             self._plainly_called,
             self._speaking_of,
             self._lowered,
+            self.names.brought,
         )
         return Analysis(self.tree, imported, self.source)
 

@@ -392,6 +392,21 @@ SAFE = {
 }
 
 
+@pytest.mark.parametrize(
+    ("use", "safety"),
+    [
+        ("return net(x.cuda())", Safety.UNSAFE),
+        ("return [net(one.cuda()) for one in x], net.eval()", Safety.UNSAFE),
+        ("return list(net.parameters())", Safety.UNSAFE),
+        ("return net + x.cuda()", Safety.SAFE),
+        ("return net", Safety.SAFE),
+    ],
+)
+def test_a_model_may_keep_tensors_that_no_move_takes_along(rule, use: str, safety: Safety) -> None:
+    program = f"import torch\ndef f(path, x):\n    net = torch.load(path).cuda()\n    {use}\n"
+    assert rule.safeties(program) == [safety]
+
+
 @pytest.mark.parametrize(("program", "repaired"), SAFE.values(), ids=SAFE)
 def test_where_the_place_cannot_matter(rule, program, repaired):
     before, after = (_file(text) for text in (program, repaired))

@@ -8,16 +8,16 @@ import ast
 from typing import Any
 
 from devfix_codemods.ir.lowering import Lowering, globals_of, open_globals
-from devfix_codemods.ir.nodes import Class, Definition, Function, Module, Node
+from devfix_codemods.ir.nodes import Brought, Class, Definition, Function, Module, Node, nothing_brought
 
 
-def lower_on_demand(tree: ast.Module) -> Module:
+def lower_on_demand(tree: ast.Module, brought: Brought = nothing_brought) -> Module:
     """The SSA form of a file as `lower` gives it, but for the order in which its values are counted.
 
     Raises:
         RecursionError: it is nested too deeply; of a function that is read later, then.
     """
-    module = _Module(tree)
+    module = _Module(tree, brought)
     top = Function("<module>", tree, module)
     module.begun.append(top)
     lowering = Lowering(top, {})
@@ -123,8 +123,8 @@ class _Module(Module):
     begun: list[Function]
     begun_classes: list[Class]
 
-    def __init__(self, tree: ast.Module) -> None:
-        super().__init__(tree)
+    def __init__(self, tree: ast.Module, brought: Brought = nothing_brought) -> None:
+        super().__init__(tree, brought)
         self.begun, self.begun_classes = self.functions, self.classes
         del self.functions, self.classes
 

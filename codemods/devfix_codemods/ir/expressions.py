@@ -123,13 +123,18 @@ class Expressions:
             return found
         if one.id in BUILTINS:
             made = self.node(Op.REF, one, (), f"builtins.{one.id}")
-        elif self.function.module.starred and one.id in STARRED:
-            made = self.node(Op.REF, one, (), STARRED[one.id])
+        elif (brought := self._brought(one.id)) is not None:
+            made = self.node(Op.REF, one, (), brought)
         else:
             made = self.node(Op.GLOBAL, one, (), one.id)
         self.environment[one.id] = made
         self._snapshot = None
         return made
+
+    def _brought(self, name: str) -> str | None:
+        """What a star import binds a name to, as the file says that it names, or else as such names are used."""
+        module = self.function.module
+        return (module.brought(name) or STARRED.get(name)) if module.starred else None
 
     def _attribute(self, one: ast.Attribute) -> Node:
         base = self.value(one.value)

@@ -7,16 +7,28 @@ from devfix_codemods.ir.closures import Sites
 from devfix_codemods.ir.control import ControlFlow
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, is_marked
 from devfix_codemods.ir.guards import NEVER, joined
-from devfix_codemods.ir.nodes import ALWAYS, Class, Definition, Environment, Function, Key, Module, Node, Op
+from devfix_codemods.ir.nodes import (
+    ALWAYS,
+    Brought,
+    Class,
+    Definition,
+    Environment,
+    Function,
+    Key,
+    Module,
+    Node,
+    Op,
+    nothing_brought,
+)
 
 
-def lower(tree: ast.Module) -> Module:
-    """The SSA form of a file.
+def lower(tree: ast.Module, brought: Brought = nothing_brought) -> Module:
+    """The SSA form of a file, of whose star imports `brought` tells what they bind.
 
     Raises:
         RecursionError: it is nested too deeply.
     """
-    module = Module(tree)
+    module = Module(tree, brought)
     top = Function("<module>", tree, module)
     module.functions.append(top)
     pending = [Lowering(top, {})]

@@ -6,7 +6,7 @@ stores have no `repr` of their parts: these refer to each other, without end.
 
 import ast
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,13 @@ Guard = frozenset[Literal]
 ALWAYS: Guard = frozenset()
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+Brought = Callable[[str], str | None]
+"""From a name that a file binds nowhere to what one of its star imports binds it to, by its dotted name."""
+
+
+def nothing_brought(name: str) -> None:
+    """The answer where no other file is known."""
 
 
 class Op(Enum):
@@ -233,6 +240,7 @@ class Module:
     """One file: all its functions, its top level first, and its classes."""
 
     tree: ast.Module
+    brought: Brought = nothing_brought
     functions: list[Function] = field(default_factory=list)
     classes: list[Class] = field(default_factory=list)
     count: int = 0

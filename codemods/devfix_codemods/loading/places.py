@@ -97,7 +97,10 @@ class Places:
         if uses.moved and uses.only(Use.MOVED, *LOOKS) and not any(_is_network(one, uses) for one in uses.moved):
             place = self._moved_to(load, uses)
             reason = "what is loaded is moved there at once"
-            return Choice(place, Safety.SAFE, reason) if place is not None else self._host(Safety.SAFE, reason)
+            if place is not None:
+                return Choice(place, Safety.SAFE, reason)
+            networks = any(map(self._analysis.kinds.is_module, uses.moved))  # with tensors that no move takes along
+            return self._host(Safety.UNSAFE if networks else Safety.SAFE, reason)
         if Use.FEEDS in uses and uses.only(Use.FEEDS, *_PLAIN):
             return self._host(Safety.SAFE, "`load_state_dict` copies into the parameters wherever they are")
         options = Use.OPTIONS in uses and uses.only(*LOOKS)

@@ -21,6 +21,7 @@ from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.imported_values import imported_values
 from devfix_codemods.placement.independent_paths import with_independent_paths
 from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.naming import is_for_tests_or_data
 from devfix_codemods.placement.origins import Origins
 from devfix_codemods.placement.other_files import is_plain
@@ -34,8 +35,8 @@ class Analysis:
     """What is known of where the values of one file live."""
 
     def __init__(self, tree: ast.Module, imported: ImportedDefinitions | None = None, file: File | None = None) -> None:
-        module = lower(tree)
         imported = imported or ImportedDefinitions()
+        module = lower(tree, imported.brought)
         imported.is_of(module)
         given = {**given_by_callers(module, imported), **imported_values(module, imported)}
         calls = local_calls(module, objects_given(module, given, imported))
@@ -289,18 +290,37 @@ class Analysis:
     def _is_settled(self, conflict: Conflict, found: list[Conflict]) -> bool:
         """Whether what is read is on the host after all: by another path to it that makes no further choice, or as all
         callers of the function bring it there; what is there on another branch is here on a device."""
-        if self.constraints.kinds.is_given(conflict.end.node):
+        if self.constraints.kinds.is_given(conflict.end.node) or self._is_left(conflict):
             return True
         same = self._is_part_of_given(conflict.birth.node) and not conflict.callers
-        return any(
-            _is_host(one)
+        hosts = [
+            one
+            for one in found
+            if _is_host(one)
             and not LEFT_BEHIND.intersection(one.end.links)
             and one.confidence >= HOST_WINS * conflict.confidence
-            and (same or one.callers <= conflict.callers)
             and not MAYBE_MADE.intersection(one.end.links)
             and not _stays_elsewhere(one, conflict)
-            for one in found
-        )
+        ]
+        return any(same or one.callers <= conflict.callers for one in hosts) or self._all_bring(conflict, hosts)
+
+    def _all_bring(self, conflict: Conflict, hosts: list[Conflict]) -> bool:
+        """Whether what only looks as if it came from a device is a copy of what each of the callers has on the host."""
+        function = conflict.birth.node.function
+        guessed = conflict.end.birth is Birth.COPIED and not self.kinds.is_handed_on(function)
+        calls = self.kinds.all_calls(function) if guessed else []
+        given = all(map(self._is_part_of_given, self.births.roots(conflict.birth.node) or {conflict.birth.node}))
+        sites = {-site for one in hosts for site in one.callers}
+        return bool(calls) and given and sites.issuperset(call.index + 1 for call in calls)
+
+    def _is_left(self, conflict: Conflict) -> bool:
+        """Whether only a caller may have put on a device what the function, that moves its like, leaves as it is."""
+        on_the_way = (conflict.birth.node, *(step.node for step in conflict.path))
+        return conflict.end.birth is Birth.PARAMETER and any(one in self._left for one in on_the_way)
+
+    @cached_property
+    def _left(self) -> LeftParts:
+        return LeftParts(self.births)
 
     def _is_part_of_given(self, node: Node) -> bool:
         """Whether a value is part of a parameter, all arguments for which stand in this file."""

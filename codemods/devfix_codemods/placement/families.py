@@ -15,6 +15,7 @@ from devfix_codemods.placement.calls import method
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined, is_measure
+from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.non_tensors import is_given_attributes
 from devfix_codemods.placement.parallel_statements import ParallelStatements
@@ -262,14 +263,14 @@ class Families:
     def _copied_to_host(self) -> None:
         """What is copied to the host was on a device, and so was what numpy reads beside it, but for what came with
         values that are moved, and was left where it was."""
-        left = set(self._left_by_moves())
+        left, parts = set(self._left_by_moves()), LeftParts(self._births)
         for function in self._module.functions:
             calls = [one for one in function.nodes if one.op is Op.CALL and not is_thrown_away(one)]
             copied = [one.args[0].args[0] for one in calls if one.args[0].op is Op.ATTR and one.args[0].extra == "cpu"]
             count = f"copied-{('one', 'two', 'many')[min(len(copied), 3) - 1]}" if copied else ""
             for node in function.nodes if copied else ():
                 is_read = any(one.birth is Birth.READER for one in self._graph.sources.get(node, ()))
-                if is_read and left.isdisjoint(self._births.roots(node)):
+                if is_read and not any(one in left or one in parts for one in self._births.roots(node)):
                     near = min(copied, key=lambda each: abs(each.index - node.index))
                     self._births.was_elsewhere(near)
                     link = "copied-beside" if near.statement is node.statement else count

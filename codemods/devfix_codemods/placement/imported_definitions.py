@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op, lower
 from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.ir.nodes import Brought, nothing_brought
 from devfix_codemods.placement.summaries import Call, Plain, Wanted
 
 Home = Hashable
@@ -31,7 +32,10 @@ class ImportedDefinitions:
         plain: Callable[[str], Iterable[tuple[str, Plain]]] | None = None,
         importing: Callable[[str], Iterable[tuple[Home, ast.Module]]] | None = None,
         lowered: Callable[[Home], Module | None] = lambda _: None,
+        brought: Brought = nothing_brought,
     ) -> None:
+        self.brought = brought
+        """What the star imports of the file that is analysed bind."""
         self._home = home
         self._find = find
         self._manages = manages

@@ -12,11 +12,12 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Guard, Node, Op
 from devfix_codemods.ir.guards import joined, literal
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.arguments import is_false, keyword
 from devfix_codemods.placement.evidence import is_filling, is_result_of_module
 from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.naming import sounds_like_data, sounds_like_host, speaks_of_host
@@ -303,13 +304,16 @@ class Readers:
                         self._graph.host_only.add((atom, holds))
 
     def _detached(self) -> None:
-        """What is detached, `x.data` and `x.grad` are probably on a device: they come from training."""
+        """What is detached, `x.data` and `x.grad` are probably on a device: they come from training.
+
+        What is detached of a batch from which the function moves what it computes with does not.
+        """
+        left = LeftParts(self._births)
         aware = any(self._speaks_of_device(one) for one in self._births.module.nodes())
         link = "detached" if aware else "detached-unaware"
         for node in self._births.module.nodes():
-            if (node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra == "detach") or (
-                node.op is Op.ATTR and self._is_of_tensor(node)
-            ):
+            read = node.args[0] if method_name(node) == "detach" else node
+            if (read is not node or (node.op is Op.ATTR and self._is_of_tensor(node))) and read.args[0] not in left:
                 self._graph.add(Source(node, CUDA, Birth.COPIED, (link,)))
 
     def _speaks_of_device(self, node: Node) -> bool:

@@ -16,6 +16,7 @@ from devfix_codemods.ir.nodes import forget
 from devfix_codemods.project import imports
 from devfix_codemods.project.classes import ClassTable
 from devfix_codemods.project.imports import Files
+from devfix_codemods.project.stars import brought
 from devfix_codemods.project.units import Definition, Unit
 from devfix_codemods.source import Source, SourceError
 
@@ -110,7 +111,8 @@ class Project:
         Raises:
             RecursionError: it is nested too deeply.
         """
-        module = self._lowered.pop(unit) if unit in self._lowered else lower_on_demand(unit.source.tree)
+        known = self._lowered.pop(unit, None)
+        module = known if known is not None else lower_on_demand(unit.source.tree, unit.names.brought)
         self._lowered[unit] = module
         return module
 
@@ -165,6 +167,15 @@ class Project:
         unit.asked = True
         place = self._place(unit.path, dotted)
         return place is not None and place[0] != unit.path
+
+    def behind(self, unit: Unit, star: str) -> Unit | None:
+        """The file of which `unit` imports everything as `star`; None where it is none of the project."""
+        unit.asked = True
+        place = self._place(unit.path, star)
+        if place is None or place[1] or place[0] == unit.path:
+            return None
+        unit.uses.add(place[0])
+        return self.unit(place[0])
 
     def _place(self, path: str, dotted: str) -> tuple[str, tuple[str, ...]] | None:
         """As `imports.find`, which asks for nothing but the folder."""
@@ -269,6 +280,7 @@ class Project:
         unit = Unit(source)
         itself = weakref.proxy(unit)  # so that nothing but the project keeps a file
         unit.classes.elsewhere, unit.classes.tables = partial(self.parent, itself), self._tables
+        unit.names.elsewhere = partial(brought, self, itself)
         self._tables.update(dict.fromkeys(unit.names.classes, unit.classes))
         self._bytes += len(source.data)
         return unit

@@ -6,7 +6,7 @@ parameter, an assignment, a loop) is never resolved: a name alone identifies no 
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,9 @@ class Names:
         self.calls: list[ast.Call] = []
         self.loops: list[ast.For | ast.AsyncFor] = []
         self.starred = False
+        self.elsewhere: Callable[[str], str | None] = lambda _: None
+        """What the star imports bind a name to that nothing else binds, where the project says it."""
+        self._brought: dict[str, str | None] = {}
         self._resolved: dict[tuple[Scope, str], tuple[Candidate, ...]] = {}
         _Binder(self, self.module).visit_module(tree)
 
@@ -137,10 +140,22 @@ class Names:
         """Whether the file reads a `name` that it never binds: something that is not seen does."""
         return any(node.id == name and not scope.sees(name) for node, scope in self._scopes.items())
 
+    def brought(self, name: str) -> str | None:
+        """What the star imports bind a name to that nothing else binds: by the project, or by what is read of it."""
+        if name not in self._brought:
+            self._brought[name] = self.elsewhere(name) or ("torch" if self._is_used_as_torch(name) else None)
+        return self._brought[name]
+
+    def _is_used_as_torch(self, name: str) -> bool:
+        """Whether what only torch has is read of a name."""
+        around = (self._parents.get(node) for node in self._scopes if node.id == name)
+        return any(isinstance(one, ast.Attribute) and one.attr in _ONLY_IN_TORCH for one in around)
+
     def _resolve(self, name: str, scope: Scope | None) -> tuple[Candidate, ...]:
         scope = _owner(name, scope)
-        if scope is None and self.starred and name in _BY_STAR:
-            return (Candidate(_BY_STAR[name], None),)
+        if scope is None and self.starred:
+            brought = self.brought(name) or _BY_STAR.get(name)
+            return (Candidate(brought, None),) if brought is not None else ()
         if scope is None or name in scope.others or name in scope.relatives:
             return ()
         if (scope, name) in self._resolved:
@@ -164,6 +179,9 @@ class Names:
         return ()
 
 
+_ONLY_IN_TORCH = frozenset(
+    {"FloatTensor", "DoubleTensor", "LongTensor", "IntTensor", "ByteTensor", "BoolTensor", "from_numpy", "manual_seed"}
+)
 _BY_STAR = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}
 """What a name that nothing else binds is taken for where `from … import *` may have bound it."""
 

@@ -31,7 +31,8 @@ and with fewer devices `Attempting to deserialize object on CUDA device 1 but to
 
 Safe where the place cannot matter: the result is only given to `load_state_dict`, which copies into the parameters
 wherever they are, or moved on the spot. Safe, too, where a parameter called `map_location` was never used. Unsafe where
-the loaded values are used in other ways: by `map_location` they live elsewhere than today. Advice only where a whole
+the loaded values are used in other ways: by `map_location` they live elsewhere than today, and so do the tensors of a
+whole model that are neither parameters nor buffers, which `.cuda()` leaves where they are. Advice only where a whole
 model is loaded, or what is loaded meets another tensor in one operation, and no device is at hand. `weights_only` is
 never touched. Left alone: loads on a branch that asks for CUDA, files that the function also loads with a place, what
 it has just saved, states of random generators, schedulers and scalers, modules of Lightning that a trainer or the
