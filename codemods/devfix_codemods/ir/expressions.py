@@ -10,6 +10,7 @@ from devfix_codemods.ir.guards import Tests, joined
 from devfix_codemods.ir.items import element_of, item_key, value_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
 from devfix_codemods.ir.passing import PASSING, is_next_of_iterator, shows_progress
+from devfix_codemods.ir.versions import Versions
 
 if TYPE_CHECKING:
     from devfix_codemods.ir.nodes import Class, Definition
@@ -38,6 +39,7 @@ class Expressions:
         self.guard: Guard = ALWAYS
         self.statement: ast.stmt | None = None
         self.tests = Tests()
+        self.versions = Versions()
         self.managers: list[Node] = []
         self.calls: dict[ast.expr, Node] = {}
         self.refilled: set[Node] = set()
@@ -85,7 +87,11 @@ class Expressions:
                     self.test(one)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.test(operand)
-        return self.value(expression)
+            case ast.NamedExpr(value=value):
+                self.test(value)
+        found = self.value(expression)
+        self.tests.states[expression] = self.versions.read_by(found)
+        return found
 
     def value(self, expression: ast.expr) -> Node:
         known = self.tests.values.get(expression)
@@ -186,6 +192,8 @@ class Expressions:
         if isinstance(one.func, ast.Attribute) and one.func.attr in FILLING and len(args) > 1:
             self._filled(one.func.attr, callee.args[0] if callee.args else callee, args[1:])
         self._registered(made)
+        if callee.op is Op.ATTR:
+            self.versions.called(callee.args[0], str(callee.extra), self.function)
         self.called(one, callee)
         return made
 
@@ -221,7 +229,7 @@ class Expressions:
         guards: list[Guard] = []
         before = self.guard
         for each in one.values:
-            values.append(self.value(each))
+            values.append(self.test(each))
             guards.append(self.guard)
             self.guard = joined(self.guard, self.tests.guard(each, isinstance(one.op, ast.And)))
         self.guard = before

@@ -43,6 +43,7 @@ class Simple(Expressions):
                 base = self.value(owner)
                 found = self.value(index)
                 constant = found.extra if found.op is Op.CONST else None
+                self.versions.holds_other(base)
                 self.function.stores.append(Store(base, constant, value, self.guard, self.statement, False, found))
                 if (item := item_key(found)) is not None:
                     self.environment[(base, item)] = value
@@ -96,6 +97,8 @@ class Simple(Expressions):
                 pending += target.elts
             else:
                 self.value(_read(target))
+                if isinstance(target, ast.Subscript):
+                    self.versions.holds_other(self.value(target.value))
         self.touched()
 
     def _import(self, one: ast.Import) -> None:
