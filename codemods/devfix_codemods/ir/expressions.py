@@ -9,7 +9,7 @@ from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
 from devfix_codemods.ir.guards import Tests, joined
 from devfix_codemods.ir.items import element_of, item_key, value_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
-from devfix_codemods.ir.passing import PASSING, is_next_of_iterator, shows_progress
+from devfix_codemods.ir.passing import PASSING, completed, is_next_of_iterator, shows_progress
 from devfix_codemods.ir.versions import Versions
 
 if TYPE_CHECKING:
@@ -172,7 +172,8 @@ class Expressions:
         callee, guard = self.value(one.func), self.guard
         if expects_error(callee):
             self.guard = joined(guard, MEANT_TO_FAIL)  # `self.assertRaises(Error, lambda: …)`
-        args, names = [callee], []
+        args: list[Node] = []
+        names: list[str | None] = []
         for each in one.args:
             starred = isinstance(each, ast.Starred)
             args.append(self.value(each.value if isinstance(each, ast.Starred) else each))
@@ -181,6 +182,8 @@ class Expressions:
             args.append(self.value(keyword.value))
             names.append(keyword.arg or "**")
         self.guard = guard
+        args, names = completed(callee, args, names)
+        callee = args[0]
         if callee.extra == "builtins.dict" and names and not {None, "*", "**"}.intersection(names):
             return self.node(Op.MAPPING, one, tuple(args[1:]), tuple(names))  # `dict(x=1)` is `{"x": 1}`
         if is_next_of_iterator(callee) and not names:  # as Python 2 and old loaders of torch have it: `next(rows)`

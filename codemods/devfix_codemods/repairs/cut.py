@@ -7,6 +7,7 @@ from itertools import islice
 
 from devfix_codemods.edits.operations import Argument, Edit, InsertStatement, RewriteCall
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.points import Point, before
@@ -68,10 +69,10 @@ def name_at(node: Node, user: Node) -> str | None:
 def name_in(operand: Node, operation: Node) -> str | None:
     """What an operand is called in its operation, also where the statement has no name for it: in comprehensions."""
     for one in (operation, *(each for each in operation.args if each.op is Op.SEQUENCE)):
-        given = one.args if one.op is Op.SEQUENCE else one.args[1:]
-        for node, written in zip(given, row_of(one.syntax)):
-            if node is operand and isinstance(written, ast.Name):
-                return written.id
+        row = (one.args, row_of(one.syntax)) if one.op is Op.SEQUENCE else (one.args[1:], written(one) or ())
+        for node, spelled in zip(*row):
+            if node is operand and isinstance(spelled, ast.Name):
+                return spelled.id
     return None
 
 
