@@ -10,14 +10,13 @@ from devfix_codemods.ir.guards import Tests, joined
 from devfix_codemods.ir.items import element_of, item_key, value_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
 from devfix_codemods.ir.passing import PASSING, completed, is_next_of_iterator, shows_progress
+from devfix_codemods.ir.spelled_names import read_by_name
 from devfix_codemods.ir.versions import Versions
 
 if TYPE_CHECKING:
     from devfix_codemods.ir.nodes import Class, Definition
 
 BUILTINS = frozenset(dir(builtins))
-REGISTERING = frozenset({"register_buffer", "register_parameter"})
-"""Methods of modules that set attributes."""
 FILLING = frozenset({"append", "extend", "add", "insert", "appendleft", "update", "setdefault", "put"})
 """Methods that put what they get into a container."""
 
@@ -138,10 +137,12 @@ class Expressions:
         return made
 
     def _attribute(self, one: ast.Attribute) -> Node:
-        base = self.value(one.value)
-        found = self.environment.get((base, one.attr))
+        return self._read(one, self.value(one.value), one.attr)
+
+    def _read(self, one: ast.expr, base: Node, name: str) -> Node:
+        found = self.environment.get((base, name))
         if found is None:
-            found = self.environment[(base, one.attr)] = self.node(Op.ATTR, one, (base,), one.attr)
+            found = self.environment[(base, name)] = self.node(Op.ATTR, one, (base,), name)
             self._snapshot = None
         return found
 
@@ -184,6 +185,8 @@ class Expressions:
         self.guard = guard
         args, names = completed(callee, args, names)
         callee = args[0]
+        if (read := read_by_name(callee, args[1:])) is not None and not any(names):
+            return self._read(one, *read)
         if callee.extra == "builtins.dict" and names and not {None, "*", "**"}.intersection(names):
             return self.node(Op.MAPPING, one, tuple(args[1:]), tuple(names))  # `dict(x=1)` is `{"x": 1}`
         if is_next_of_iterator(callee) and not names:  # as Python 2 and old loaders of torch have it: `next(rows)`
@@ -194,20 +197,11 @@ class Expressions:
             self.function.module.managed[made] = tuple(self.managers)
         if isinstance(one.func, ast.Attribute) and one.func.attr in FILLING and len(args) > 1:
             self._filled(one.func.attr, callee.args[0] if callee.args else callee, args[1:])
-        self._registered(made)
+        self.registered(made)
         if callee.op is Op.ATTR:
             self.versions.called(callee.args[0], str(callee.extra), self.function)
         self.called(one, callee)
         return made
-
-    def _registered(self, call: Node) -> None:
-        """`self.register_buffer("x", value)` sets an attribute as well."""
-        callee, owner = call.args[0], self.function.owner
-        named = call.args[1] if len(call.args) > 1 else None
-        if owner is None or named is None or callee.extra not in REGISTERING or named.op is not Op.CONST:
-            return
-        if callee.args and callee.args[0] is self.function.self_node and isinstance(named.extra, str):
-            owner.keeps(named.extra)
 
     def _filled(self, method: str, base: Node, values: list[Node]) -> None:
         for value in values[-1:] if method in {"insert", "setdefault"} else values[:1]:
@@ -352,6 +346,9 @@ class Expressions:
         raise NotImplementedError
 
     def define(self, syntax: "Definition", name: str) -> Function:
+        raise NotImplementedError
+
+    def registered(self, call: Node) -> None:
         raise NotImplementedError
 
     def called(self, call: ast.Call, callee: Node) -> None:

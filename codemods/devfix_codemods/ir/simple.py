@@ -8,11 +8,14 @@ from devfix_codemods.ir.expressions import Expressions
 from devfix_codemods.ir.items import item_key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import Node, Op, Store
+from devfix_codemods.ir.spelled_names import stored_by_name
 
 MOVING = frozenset(
     {"to", "cuda", "cpu", "to_empty", "half", "float", "mps", "xpu", "npu", "hpu", "share_memory", "type"}
 )
 """Methods that, as a statement, may change a module in place."""
+REGISTERING = frozenset({"register_buffer", "register_parameter"})
+"""Methods of modules that set attributes."""
 
 
 class Simple(Expressions):
@@ -33,12 +36,7 @@ class Simple(Expressions):
             case ast.Starred(value=inner):
                 self.bind(inner, value)
             case ast.Attribute(value=owner, attr=name):
-                base = self.value(owner)
-                self.function.stores.append(Store(base, name, value, self.guard, self.statement, True))
-                if base is self.function.self_node and self.function.owner is not None:
-                    self.function.owner.keeps(name)
-                self.environment[(base, name)] = value
-                self.touched()
+                self._store(self.value(owner), name, value)
             case ast.Subscript(value=owner, slice=index):
                 base = self.value(owner)
                 found = self.value(index)
@@ -48,6 +46,27 @@ class Simple(Expressions):
                 if (item := item_key(found)) is not None:
                     self.environment[(base, item)] = value
                     self.touched()
+
+    def _store(self, base: Node, name: str, value: Node) -> None:
+        """An attribute of an object gets a value."""
+        self.function.stores.append(Store(base, name, value, self.guard, self.statement, True))
+        if base is self.function.self_node and self.function.owner is not None:
+            self.function.owner.keeps(name)
+        self.environment[(base, name)] = value
+        self.touched()
+
+    def registered(self, call: Node) -> None:
+        """`setattr(self, "x", value)` and `self.register_buffer("x", value)` set an attribute as well."""
+        stored = stored_by_name(call)
+        if stored is not None and stored[0] is self.function.self_node:
+            self._store(*stored)
+            return
+        callee, owner = call.args[0], self.function.owner
+        named = call.args[1] if len(call.args) > 1 else None
+        if owner is None or named is None or callee.extra not in REGISTERING or named.op is not Op.CONST:
+            return
+        if callee.args and callee.args[0] is self.function.self_node and isinstance(named.extra, str):
+            owner.keeps(named.extra)
 
     def _unpack(self, element: ast.expr, value: Node, index: int, count: int) -> None:
         """Bind one of `count` targets; behind a starred one the `index` counts from the end."""
