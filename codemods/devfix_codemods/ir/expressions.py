@@ -9,7 +9,7 @@ from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
 from devfix_codemods.ir.guards import Tests, joined
 from devfix_codemods.ir.items import element_of, item_key, value_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
-from devfix_codemods.ir.passing import PASSING, completed, is_next_of_iterator, shows_progress
+from devfix_codemods.ir.passing import completed, is_next_of_iterator
 from devfix_codemods.ir.spelled_names import read_by_name
 from devfix_codemods.ir.versions import Versions
 
@@ -22,10 +22,6 @@ FILLING = frozenset({"append", "extend", "add", "insert", "appendleft", "update"
 
 STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor", "np": "numpy"}
 """What a name that nothing binds is taken for where `from … import *` may have bound it."""
-
-
-VALUE = "value"
-"""What marks an element as a value of a mapping, as against a key."""
 
 
 class Expressions:
@@ -297,27 +293,6 @@ class Expressions:
         self.function.finals.update(finals)
         self._snapshot = None
 
-    def element(self, iterable: Node, target: ast.AST) -> Node:
-        """What a loop over `iterable` gives in a turn; of `enumerate`, `zip` and `items`, its parts."""
-        if iterable.op is Op.CALL:
-            callee, args = iterable.args[0], iterable.args[1:]
-            if callee.op is Op.REF and args:
-                if callee.extra == "builtins.enumerate":
-                    number = self.node(Op.UNKNOWN, None, (), "number")
-                    return self.node(Op.SEQUENCE, target, (number, self.element(args[0], target)), "tuple")
-                if callee.extra in {"builtins.zip", "itertools.zip_longest"} and "*" not in iterable.extra:  # type: ignore[operator]
-                    given = (each for each, word in zip(args, iterable.extras) if word is None)
-                    parts = tuple(self.element(each, target) for each in given)
-                    return self.node(Op.SEQUENCE, target, parts, "tuple")
-                if callee.extra in PASSING or shows_progress(iterable):
-                    return self.element(args[0], target)
-            if callee.op is Op.ATTR and callee.extra == "items" and not args:
-                name = self.node(Op.UNKNOWN, None, (), "key")
-                return self.node(Op.SEQUENCE, target, (name, self.node(Op.ITER, target, callee.args, VALUE)), "tuple")
-            if callee.op is Op.ATTR and callee.extra == "values" and not args:
-                return self.node(Op.ITER, target, callee.args, VALUE)
-        return self.node(Op.ITER, target, (iterable,))
-
     def _lambda(self, one: ast.Lambda) -> Node:
         function = self.define(one, "<lambda>")
         return self.node(Op.FUNCTION, one, (), function)
@@ -343,6 +318,9 @@ class Expressions:
         return self.value(one.value)
 
     def bind(self, target: ast.expr, value: Node) -> None:
+        raise NotImplementedError
+
+    def element(self, iterable: Node, target: ast.AST) -> Node:
         raise NotImplementedError
 
     def define(self, syntax: "Definition", name: str) -> Function:

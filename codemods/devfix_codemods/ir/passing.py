@@ -41,6 +41,11 @@ _POSITIONAL = frozenset({None, "*"})
 _STARS = frozenset({None, "*", "**"})
 
 
+def gives_elements(value: Node) -> bool:
+    """Whether a value gives the elements of the first thing that a call gets, which makes it of that."""
+    return value.op is Op.CALL and len(value.args) > 1 and name(value.args[0]) in PASSING
+
+
 def shows_progress(value: Node) -> bool:
     """Whether a value is a progress bar of a library, which gives the elements of what it is made with."""
     callee = value.args[0] if value.op is Op.CALL else None

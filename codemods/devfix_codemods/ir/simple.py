@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from devfix_codemods.ir.expressions import Expressions
+from devfix_codemods.ir.elements import Elements
 from devfix_codemods.ir.items import item_key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import Node, Op, Store
@@ -18,7 +18,7 @@ REGISTERING = frozenset({"register_buffer", "register_parameter"})
 """Methods of modules that set attributes."""
 
 
-class Simple(Expressions):
+class Simple(Elements):
     """Expressions, and the statements that hold no others."""
 
     live = True
