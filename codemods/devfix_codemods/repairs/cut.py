@@ -128,11 +128,12 @@ def called(analysis: Analysis, node: Node, point: Point) -> str | None:
 
 
 def with_keyword(source: Source, call: ast.Call, code: str, word: str) -> RewriteCall:
-    """A call that is given one more keyword argument."""
-    kept = [
-        Argument(index, one.arg)
-        for index, one in enumerate([*(ast.keyword(None, each) for each in call.args), *call.keywords])
-    ]
+    """A call that is given one more keyword argument, or another value for one that it has: `device=None`."""
+    given = [*(ast.keyword(None, each) for each in call.args), *call.keywords]
+    kept = [Argument(index, one.arg) for index, one in enumerate(given)]
+    if word in (words := [one.arg for one in given]):
+        at = words.index(word)
+        return RewriteCall(source.span(call), arguments=(*kept[:at], Argument(code, word), *kept[at + 1 :]))
     stars = [one for one in kept if call.keywords and one.value >= len(call.args) and one.keyword is None]  # type: ignore[operator]
     plain = [one for one in kept if one not in stars]
     return RewriteCall(source.span(call), arguments=(*plain, Argument(code, word), *stars))
