@@ -611,3 +611,18 @@ def test_text_in_pieces_and_in_other_quotes(text: str) -> None:
 
 def test_arguments_that_another_call_spells() -> None:
     assert findings(f"{IMPORTS}from functools import partial\npartial(torch.autocast, 'cuda:0')()\n") == ()
+
+
+@pytest.mark.parametrize("decorator", ["property", "functools.cached_property"])
+def test_properties_of_both_sorts(decorator: str) -> None:
+    code = f"""
+        import functools
+        import torch
+        class Trainer:
+            @{decorator}
+            def device(self):
+                return torch.device("cuda:0")
+            def step(self):
+                torch.autocast(self.device)
+    """
+    assert "torch.autocast(self.device.type)" in fixed(code)

@@ -150,7 +150,7 @@ def method(owner: Class, name: str, depth: int = 0) -> Function | None:
 def getter(owner: Class, name: str) -> Function | None:
     """The property that reads an attribute of objects of a class."""
     found = method(owner, name)
-    return found if found is not None and not _PROPERTIES.isdisjoint(found.decorators) else None
+    return found if found is not None and found.is_property else None
 
 
 def goes_through(parameter: Node) -> bool:
@@ -212,5 +212,4 @@ def spread(call: Node, called: Function) -> Iterator[tuple[Node, Node, object]]:
 
 
 DEEPEST = 6
-_PROPERTIES = frozenset({"property", "cached_property"})
 _GOING_THROUGH = ("enumerate", "zip", "len", "list", "tuple", "reversed")
