@@ -156,13 +156,14 @@ class Simple(Elements):
 
 
 def receiver(one: ast.stmt) -> ast.expr | None:
-    """`net` in `net.to(device)`, `net.eval().to(device)`, `net.to(device).eval()`."""
+    """`net` in `net.to(device)`, `net.eval().to(device)`, `net.to(device).eval()`, `(net := Net()).to(device)`."""
     if not isinstance(one, ast.Expr):
         return None
     node, moved = one.value, False
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         moved |= node.func.attr in MOVING
         node = node.func.value
+    node = node.target if isinstance(node, ast.NamedExpr) else node
     return node if moved and isinstance(node, (ast.Name, ast.Attribute)) else None
 
 
