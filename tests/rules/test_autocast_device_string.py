@@ -607,3 +607,22 @@ def test_the_type_of_a_choice(given: str) -> None:
 def test_text_in_pieces_and_in_other_quotes(text: str) -> None:
     changed = fixed(f"{IMPORTS}rank = 0\ntorch.autocast({text})\n")
     assert changed.splitlines()[-1] in {"torch.autocast('cuda')", 'torch.autocast("cuda")'}
+
+
+def test_arguments_that_another_call_spells() -> None:
+    assert findings(f"{IMPORTS}from functools import partial\npartial(torch.autocast, 'cuda:0')()\n") == ()
+
+
+@pytest.mark.parametrize("decorator", ["property", "functools.cached_property"])
+def test_properties_of_both_sorts(decorator: str) -> None:
+    code = f"""
+        import functools
+        import torch
+        class Trainer:
+            @{decorator}
+            def device(self):
+                return torch.device("cuda:0")
+            def step(self):
+                torch.autocast(self.device)
+    """
+    assert "torch.autocast(self.device.type)" in fixed(code)

@@ -9,6 +9,7 @@ from functools import cached_property
 from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.keys import names, resolved
 from devfix_codemods.ir.nodes import Store, parents
+from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.source import Source, Span
 
@@ -55,8 +56,8 @@ class Index(Users):
 
     @cached_property
     def calls(self) -> list[Node]:
-        """The calls of the file, in the order of the source."""
-        calls = (one for one in self.analysis.module.of(Op.CALL) if isinstance(one.syntax, ast.Call))
+        """The calls of the file that spell what they give, in the order of the source."""
+        calls = (one for one in self.analysis.module.of(Op.CALL) if written(one) is not None)
         found = {one.syntax: one for one in calls}.values()  # a comprehension makes several of one
         return sorted(found, key=lambda one: (one.line, getattr(one.syntax, "col_offset", 0)))
 

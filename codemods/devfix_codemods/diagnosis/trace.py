@@ -17,6 +17,7 @@ from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, resolved
 from devfix_codemods.ir.nodes import Environment
+from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.program import Program
 
@@ -173,18 +174,18 @@ class Tracer:
             if not self._through_self:
                 return None
             by_name = method(call) == function.name
-            written = call.syntax.func if isinstance(call.syntax, ast.Call) else None
-            if by_name and isinstance(written, ast.Attribute):
-                return callee.args[0], written.value
-            return callee, written
+            named = call.syntax.func if isinstance(call.syntax, ast.Call) else None
+            if by_name and isinstance(named, ast.Attribute):
+                return callee.args[0], named.value
+            return callee, named
         given = next((one for one, each in bound(call, function) if each is parameter), None)
         words = call.extras
         if given is None and "**" in words:
             given = call.args[1 + words.index("**")]
-        if given is None or not isinstance(call.syntax, ast.Call):
+        spelled = written(call)
+        if given is None or spelled is None:
             return None
-        syntax = [*call.syntax.args, *(one.value for one in call.syntax.keywords)]
-        return given, syntax[call.args[1:].index(given)]
+        return given, spelled[call.args[1:].index(given)]
 
     # Attributes
 

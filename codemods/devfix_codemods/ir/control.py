@@ -12,6 +12,7 @@ from devfix_codemods.ir.loops import runs, takes_all
 from devfix_codemods.ir.nodes import Environment, Function, Guard, Key, Literal, Node, Op, walk
 from devfix_codemods.ir.passing import shows_progress
 from devfix_codemods.ir.simple import MOVING, Simple, receiver
+from devfix_codemods.ir.versions import changed_by
 
 
 class ControlFlow(Simple):
@@ -37,13 +38,16 @@ class ControlFlow(Simple):
         """What holds after `body`; None where it never ends, or never runs."""
         self.environment, self.guard, self.live = dict(start), guard, True
         self.touched()
+        before = self.versions.enter()
         self.block(body)
         end = (self.environment, self.guard) if self.live and not NEVER.issubset(self.guard) else None
+        self.versions.leave(before, goes_on=end is not None or isinstance(self.statement, _TURNS))
         self.live = True
         return end
 
     def _join(self, ends: Iterable[tuple[Environment, Guard] | None], guard: Guard) -> None:
         """Go on after branches; where all but one ended early, under the condition of that one."""
+        self.versions.join()
         left = [one for one in ends if one is not None]
         if not left:
             self.live = False
@@ -110,6 +114,7 @@ class ControlFlow(Simple):
                 header[name] = node
         self.environment = dict(header)
         self.touched()
+        self._changed_in_turns(one)
         enter()
         if isinstance(one, ast.While):
             inside = joined(guard, self.tests.guard(one.test, True))
@@ -136,6 +141,7 @@ class ControlFlow(Simple):
             self._leave_loop(breaks, header)
         elif not isinstance(one, ast.While) and runs(self.value(one.iter)):
             self._leave_loop([(e, guard) for e, _ in every], header)
+        self.versions.join()
         if one.orelse:
             self._join([self._branch(one.orelse, header, guard), *((dict(e), guard) for e, _ in breaks)], guard)
 
@@ -148,6 +154,23 @@ class ControlFlow(Simple):
                 same = len({node for node, _ in last}) == 1
                 nodes, guards = zip(*(last[:1] if same else last))
                 self.environment[name] = self._phi(name, [*nodes], [*guards])
+
+    def _changed_in_turns(self, loop: ast.stmt) -> None:
+        """A test in a loop may see what another turn has changed: it is not the one that was made before the loop."""
+        for one in walk(loop):
+            changed, method = changed_by(one)
+            known = self._known(changed) if changed is not None else None
+            if known is not None:
+                self.versions.called(known, method, self.function)
+
+    def _known(self, expression: ast.expr) -> Node | None:
+        """What a name or an attribute is, where it has been read or bound already."""
+        match expression:
+            case ast.Name(id=name):
+                return self.environment.get(name)
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in self.environment:
+                return self.environment.get((self.environment[name], attribute))
+        return None
 
     def _leave_loop(self, ends: Sequence[tuple[Environment, Guard]], header: Environment) -> None:
         """Go on after a loop that surely ran, as one of its turns ended."""
@@ -353,6 +376,7 @@ def _catches(handler: ast.ExceptHandler, errors: Set[str]) -> bool:
     )
 
 
+_TURNS = (ast.Break, ast.Continue)
 _SUPPRESS = "contextlib.suppress"
 _OF_MOVES = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
 """What moves raise where there is no card."""

@@ -9,23 +9,19 @@ from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
 from devfix_codemods.ir.guards import Tests, joined
 from devfix_codemods.ir.items import element_of, item_key, value_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
-from devfix_codemods.ir.passing import PASSING, is_next_of_iterator, shows_progress
+from devfix_codemods.ir.passing import completed, is_next_of_iterator
+from devfix_codemods.ir.spelled_names import read_by_name
+from devfix_codemods.ir.versions import Versions
 
 if TYPE_CHECKING:
     from devfix_codemods.ir.nodes import Class, Definition
 
 BUILTINS = frozenset(dir(builtins))
-REGISTERING = frozenset({"register_buffer", "register_parameter"})
-"""Methods of modules that set attributes."""
 FILLING = frozenset({"append", "extend", "add", "insert", "appendleft", "update", "setdefault", "put"})
 """Methods that put what they get into a container."""
 
 STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor", "np": "numpy"}
 """What a name that nothing binds is taken for where `from … import *` may have bound it."""
-
-
-VALUE = "value"
-"""What marks an element as a value of a mapping, as against a key."""
 
 
 class Expressions:
@@ -38,6 +34,7 @@ class Expressions:
         self.guard: Guard = ALWAYS
         self.statement: ast.stmt | None = None
         self.tests = Tests()
+        self.versions = Versions()
         self.managers: list[Node] = []
         self.calls: dict[ast.expr, Node] = {}
         self.refilled: set[Node] = set()
@@ -85,7 +82,11 @@ class Expressions:
                     self.test(one)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.test(operand)
-        return self.value(expression)
+            case ast.NamedExpr(value=value):
+                self.test(value)
+        found = self.value(expression)
+        self.tests.states[expression] = self.versions.read_by(found)
+        return found
 
     def value(self, expression: ast.expr) -> Node:
         known = self.tests.values.get(expression)
@@ -137,10 +138,12 @@ class Expressions:
         return (module.brought(name) or STARRED.get(name)) if module.starred else None
 
     def _attribute(self, one: ast.Attribute) -> Node:
-        base = self.value(one.value)
-        found = self.environment.get((base, one.attr))
+        return self._read(one, self.value(one.value), one.attr)
+
+    def _read(self, one: ast.expr, base: Node, name: str) -> Node:
+        found = self.environment.get((base, name))
         if found is None:
-            found = self.environment[(base, one.attr)] = self.node(Op.ATTR, one, (base,), one.attr)
+            found = self.environment[(base, name)] = self.node(Op.ATTR, one, (base,), name)
             self._snapshot = None
         return found
 
@@ -171,7 +174,8 @@ class Expressions:
         callee, guard = self.value(one.func), self.guard
         if expects_error(callee):
             self.guard = joined(guard, MEANT_TO_FAIL)  # `self.assertRaises(Error, lambda: …)`
-        args, names = [callee], []
+        args: list[Node] = []
+        names: list[str | None] = []
         for each in one.args:
             starred = isinstance(each, ast.Starred)
             args.append(self.value(each.value if isinstance(each, ast.Starred) else each))
@@ -180,6 +184,10 @@ class Expressions:
             args.append(self.value(keyword.value))
             names.append(keyword.arg or "**")
         self.guard = guard
+        args, names = completed(callee, args, names)
+        callee = args[0]
+        if (read := read_by_name(callee, args[1:])) is not None and not any(names):
+            return self._read(one, *read)
         if callee.extra == "builtins.dict" and names and not {None, "*", "**"}.intersection(names):
             return self.node(Op.MAPPING, one, tuple(args[1:]), tuple(names))  # `dict(x=1)` is `{"x": 1}`
         if is_next_of_iterator(callee) and not names:  # as Python 2 and old loaders of torch have it: `next(rows)`
@@ -190,18 +198,11 @@ class Expressions:
             self.function.module.managed[made] = tuple(self.managers)
         if isinstance(one.func, ast.Attribute) and one.func.attr in FILLING and len(args) > 1:
             self._filled(one.func.attr, callee.args[0] if callee.args else callee, args[1:])
-        self._registered(made)
+        self.registered(made)
+        if callee.op is Op.ATTR:
+            self.versions.called(callee.args[0], str(callee.extra), self.function)
         self.called(one, callee)
         return made
-
-    def _registered(self, call: Node) -> None:
-        """`self.register_buffer("x", value)` sets an attribute as well."""
-        callee, owner = call.args[0], self.function.owner
-        named = call.args[1] if len(call.args) > 1 else None
-        if owner is None or named is None or callee.extra not in REGISTERING or named.op is not Op.CONST:
-            return
-        if callee.args and callee.args[0] is self.function.self_node and isinstance(named.extra, str):
-            owner.keeps(named.extra)
 
     def _filled(self, method: str, base: Node, values: list[Node]) -> None:
         for value in values[-1:] if method in {"insert", "setdefault"} else values[:1]:
@@ -226,7 +227,7 @@ class Expressions:
         guards: list[Guard] = []
         before = self.guard
         for each in one.values:
-            values.append(self.value(each))
+            values.append(self.test(each))
             guards.append(self.guard)
             self.guard = joined(self.guard, self.tests.guard(each, isinstance(one.op, ast.And)))
         self.guard = before
@@ -297,27 +298,6 @@ class Expressions:
         self.function.finals.update(finals)
         self._snapshot = None
 
-    def element(self, iterable: Node, target: ast.AST) -> Node:
-        """What a loop over `iterable` gives in a turn; of `enumerate`, `zip` and `items`, its parts."""
-        if iterable.op is Op.CALL:
-            callee, args = iterable.args[0], iterable.args[1:]
-            if callee.op is Op.REF and args:
-                if callee.extra == "builtins.enumerate":
-                    number = self.node(Op.UNKNOWN, None, (), "number")
-                    return self.node(Op.SEQUENCE, target, (number, self.element(args[0], target)), "tuple")
-                if callee.extra in {"builtins.zip", "itertools.zip_longest"} and "*" not in iterable.extra:  # type: ignore[operator]
-                    given = (each for each, word in zip(args, iterable.extras) if word is None)
-                    parts = tuple(self.element(each, target) for each in given)
-                    return self.node(Op.SEQUENCE, target, parts, "tuple")
-                if callee.extra in PASSING or shows_progress(iterable):
-                    return self.element(args[0], target)
-            if callee.op is Op.ATTR and callee.extra == "items" and not args:
-                name = self.node(Op.UNKNOWN, None, (), "key")
-                return self.node(Op.SEQUENCE, target, (name, self.node(Op.ITER, target, callee.args, VALUE)), "tuple")
-            if callee.op is Op.ATTR and callee.extra == "values" and not args:
-                return self.node(Op.ITER, target, callee.args, VALUE)
-        return self.node(Op.ITER, target, (iterable,))
-
     def _lambda(self, one: ast.Lambda) -> Node:
         function = self.define(one, "<lambda>")
         return self.node(Op.FUNCTION, one, (), function)
@@ -345,7 +325,13 @@ class Expressions:
     def bind(self, target: ast.expr, value: Node) -> None:
         raise NotImplementedError
 
+    def element(self, iterable: Node, target: ast.AST) -> Node:
+        raise NotImplementedError
+
     def define(self, syntax: "Definition", name: str) -> Function:
+        raise NotImplementedError
+
+    def registered(self, call: Node) -> None:
         raise NotImplementedError
 
     def called(self, call: ast.Call, callee: Node) -> None:

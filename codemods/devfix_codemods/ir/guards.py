@@ -5,6 +5,7 @@ from collections.abc import Hashable
 
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.ir.nodes import ALWAYS, Guard, Literal, Node, Op
+from devfix_codemods.ir.versions import State
 
 MOST_LITERALS = 12
 """Longer path conditions are not followed: what is left out makes more paths possible, never fewer."""
@@ -32,6 +33,8 @@ class Tests:
 
     def __init__(self) -> None:
         self.values: dict[ast.expr, Node] = {}
+        self.states: dict[ast.expr, State] = {}
+        """What had changed of all that a test reads when it was made."""
 
     def guard(self, test: ast.expr, holds: bool) -> Guard:
         """The literals that follow from `test` having been `holds`."""
@@ -63,7 +66,11 @@ class Tests:
 
     def _literal(self, test: ast.expr) -> Literal | None:
         node = self.values.get(test)
-        return literal(node) if node is not None else None
+        if node is None:
+            return None
+        atom, positive = literal(node)
+        state = self.states.get(test)
+        return (("since", state, atom) if state else atom), positive
 
 
 def literal(node: Node) -> Literal:

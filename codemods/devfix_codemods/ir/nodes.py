@@ -20,6 +20,8 @@ Guard = frozenset[Literal]
 
 ALWAYS: Guard = frozenset()
 
+PROPERTIES = frozenset({"property", "cached_property"})
+
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 Brought = Callable[[str], str | None]
@@ -228,6 +230,11 @@ class Function:
     def __post_init__(self) -> None:
         found = getattr(self.syntax, "decorator_list", ())
         self.decorators = tuple(ast.unparse(one).partition("(")[0].rpartition(".")[2] for one in found)
+
+    @property
+    def is_property(self) -> bool:
+        """Whether it is run by reading an attribute of its object."""
+        return not PROPERTIES.isdisjoint(self.decorators)
 
     def stored_names(self) -> set[str]:
         """The attributes of its object that a method sets."""

@@ -4,18 +4,21 @@ import ast
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from devfix_codemods.ir.expressions import Expressions
+from devfix_codemods.ir.elements import Elements
 from devfix_codemods.ir.items import item_key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import Node, Op, Store
+from devfix_codemods.ir.spelled_names import stored_by_name
 
 MOVING = frozenset(
     {"to", "cuda", "cpu", "to_empty", "half", "float", "mps", "xpu", "npu", "hpu", "share_memory", "type"}
 )
 """Methods that, as a statement, may change a module in place."""
+REGISTERING = frozenset({"register_buffer", "register_parameter"})
+"""Methods of modules that set attributes."""
 
 
-class Simple(Expressions):
+class Simple(Elements):
     """Expressions, and the statements that hold no others."""
 
     live = True
@@ -33,20 +36,37 @@ class Simple(Expressions):
             case ast.Starred(value=inner):
                 self.bind(inner, value)
             case ast.Attribute(value=owner, attr=name):
-                base = self.value(owner)
-                self.function.stores.append(Store(base, name, value, self.guard, self.statement, True))
-                if base is self.function.self_node and self.function.owner is not None:
-                    self.function.owner.keeps(name)
-                self.environment[(base, name)] = value
-                self.touched()
+                self._store(self.value(owner), name, value)
             case ast.Subscript(value=owner, slice=index):
                 base = self.value(owner)
                 found = self.value(index)
                 constant = found.extra if found.op is Op.CONST else None
+                self.versions.holds_other(base)
                 self.function.stores.append(Store(base, constant, value, self.guard, self.statement, False, found))
                 if (item := item_key(found)) is not None:
                     self.environment[(base, item)] = value
                     self.touched()
+
+    def _store(self, base: Node, name: str, value: Node) -> None:
+        """An attribute of an object gets a value."""
+        self.function.stores.append(Store(base, name, value, self.guard, self.statement, True))
+        if base is self.function.self_node and self.function.owner is not None:
+            self.function.owner.keeps(name)
+        self.environment[(base, name)] = value
+        self.touched()
+
+    def registered(self, call: Node) -> None:
+        """`setattr(self, "x", value)` and `self.register_buffer("x", value)` set an attribute as well."""
+        stored = stored_by_name(call)
+        if stored is not None and stored[0] is self.function.self_node:
+            self._store(*stored)
+            return
+        callee, owner = call.args[0], self.function.owner
+        named = call.args[1] if len(call.args) > 1 else None
+        if owner is None or named is None or callee.extra not in REGISTERING or named.op is not Op.CONST:
+            return
+        if callee.args and callee.args[0] is self.function.self_node and isinstance(named.extra, str):
+            owner.keeps(named.extra)
 
     def _unpack(self, element: ast.expr, value: Node, index: int, count: int) -> None:
         """Bind one of `count` targets; behind a starred one the `index` counts from the end."""
@@ -96,6 +116,8 @@ class Simple(Expressions):
                 pending += target.elts
             else:
                 self.value(_read(target))
+                if isinstance(target, ast.Subscript):
+                    self.versions.holds_other(self.value(target.value))
         self.touched()
 
     def _import(self, one: ast.Import) -> None:
@@ -134,13 +156,14 @@ class Simple(Expressions):
 
 
 def receiver(one: ast.stmt) -> ast.expr | None:
-    """`net` in `net.to(device)`, `net.eval().to(device)`, `net.to(device).eval()`."""
+    """`net` in `net.to(device)`, `net.eval().to(device)`, `net.to(device).eval()`, `(net := Net()).to(device)`."""
     if not isinstance(one, ast.Expr):
         return None
     node, moved = one.value, False
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         moved |= node.func.attr in MOVING
         node = node.func.value
+    node = node.target if isinstance(node, ast.NamedExpr) else node
     return node if moved and isinstance(node, (ast.Name, ast.Attribute)) else None
 
 

@@ -8,7 +8,8 @@ from devfix_codemods.assumptions.index import Index, Users, method
 from devfix_codemods.catalogue import MOVES, Effect, Kind, canonical, effect, kind, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Module, Node, Op
-from devfix_codemods.ir.expressions import FILLING, VALUE
+from devfix_codemods.ir.elements import VALUE
+from devfix_codemods.ir.expressions import FILLING
 from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.loading import naming

@@ -7,6 +7,7 @@ from devfix_codemods.assumptions.index import Index
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
@@ -110,9 +111,8 @@ def call_of(move: Node) -> Node:
 def device_of(move: Node) -> tuple[Node, ast.expr] | None:
     """`device` of `net.to(device)` and `net.cuda(device)`, where a move says nothing else; and how it is written."""
     call = call_of(move)
-    assert isinstance(call.syntax, ast.Call)
-    written = [*call.syntax.args, *(one.value for one in call.syntax.keywords if one.arg == "device")]
-    return (call.args[1], written[0]) if len(call.args) == 2 and written else None
+    given = written(call) or []
+    return (call.args[1], given[0]) if len(given) == 1 and call.extras[0] in {None, "device"} else None
 
 
 def block_of(index: Index, statement: ast.stmt) -> list[ast.stmt]:

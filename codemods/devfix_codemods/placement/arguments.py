@@ -38,9 +38,12 @@ def loaded_to(call: Node) -> Node | None:
 
 
 def has_device(call: Node) -> bool:
-    """Whether a call says on which device its result is."""
+    """Whether a call says on which device its result is; `device=None` does not."""
     given = zip(call.extras, call.args[1:])
-    return any(word in _PLACING or (word == "**" and not _leaves_place(resolved(one))) for word, one in given)
+    return any(
+        (word in _PLACING and not is_none(one)) or (word == "**" and not _leaves_place(resolved(one)))
+        for word, one in given
+    )
 
 
 def _leaves_place(options: Node) -> bool:

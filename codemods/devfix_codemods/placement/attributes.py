@@ -62,7 +62,7 @@ class Attributes:
     def is_plain(self, owner: Class, name: str) -> bool:
         """Whether what is stored under a name stays as it is: no property, and nothing that registers all tensors."""
         lineage = list(owner.lineage())
-        if any("property" in one.methods[name].decorators for one in lineage if name in one.methods):
+        if any(one.methods[name].is_property for one in lineage if name in one.methods):
             return False
         setters = [one.methods["__setattr__"] for one in lineage if "__setattr__" in one.methods]
         return not any(_registers(node) for one in setters for node in one.nodes)

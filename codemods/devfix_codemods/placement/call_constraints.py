@@ -8,7 +8,7 @@ from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement import arguments
 from devfix_codemods.placement.births import Births
-from devfix_codemods.placement.calls import bound, goes_through, method
+from devfix_codemods.placement.calls import bound, goes_through, left_to_default, method
 from devfix_codemods.placement.kinds import PLACELESS
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_loss
 from devfix_codemods.placement.operation_constraints import Operations
@@ -54,7 +54,7 @@ class Calls:
     def _local(self, node: Node, called: Function) -> None:
         site = node.index + 1
         given = {parameter: argument for argument, parameter in bound(node, called)}
-        for parameter, argument in given.items():
+        for parameter, argument in (*given.items(), *left_to_default(node, called)):
             if self._kinds.may_live(argument):
                 self._graph.flows(argument, parameter, "call", node.guard, site)
         if node.args[0].op is Op.CLASS or called.name == "__init__":

@@ -150,7 +150,7 @@ def method(owner: Class, name: str, depth: int = 0) -> Function | None:
 def getter(owner: Class, name: str) -> Function | None:
     """The property that reads an attribute of objects of a class."""
     found = method(owner, name)
-    return found if found is not None and not _PROPERTIES.isdisjoint(found.decorators) else None
+    return found if found is not None and found.is_property else None
 
 
 def goes_through(parameter: Node) -> bool:
@@ -184,6 +184,16 @@ def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node
     return found
 
 
+def left_to_default(call: Node, called: Function) -> Iterator[tuple[Node, Node]]:
+    """The parameters that a call gives nothing, as far as no star hides it, and what each is then."""
+    if not {"*", "**"}.isdisjoint(call.extras):
+        return
+    given = {parameter for _, parameter in bound(call, called)}
+    for word, default in called.defaults.items():
+        if called.parameters[word] not in given:
+            yield called.parameters[word], default
+
+
 def spread(call: Node, called: Function) -> Iterator[tuple[Node, Node, object]]:
     """The parameters that get the parts of what a call spreads, each with that and the key: `step(*batch)`."""
     named = {one for _, one in bound(call, called)}
@@ -202,5 +212,4 @@ def spread(call: Node, called: Function) -> Iterator[tuple[Node, Node, object]]:
 
 
 DEEPEST = 6
-_PROPERTIES = frozenset({"property", "cached_property"})
 _GOING_THROUGH = ("enumerate", "zip", "len", "list", "tuple", "reversed")

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Set
+from functools import cached_property
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.catalogue import torch as rows
@@ -67,6 +68,7 @@ class Constraints:
                 handler = handlers.get(node.op)
                 if handler is not None and node not in self.births.whole_products:
                     handler(node)
+            self._defaults(function)
             self._stores(function)
             self._returns(function)
         for parameter, iterable in self.births.mapped.items():
@@ -189,6 +191,18 @@ class Constraints:
         found = self.module.top.finals.get(str(node.extra))
         if found is not None and self.kinds.may_live(found):
             self.graph.same(found, node, "global", node.guard)
+
+    def _defaults(self, function: Function) -> None:
+        """What a parameter is by default it may be, where no call that is seen gives it anything."""
+        if function not in self._called:
+            for word, default in function.defaults.items():
+                if self.kinds.may_live(default):
+                    parameter = function.parameters[word]
+                    self.graph.flows(default, parameter, "call", parameter.guard, parameter.index + 1)
+
+    @cached_property
+    def _called(self) -> set[Function]:
+        return set(self.calls.values())
 
     # What functions leave behind
 

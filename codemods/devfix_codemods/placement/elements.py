@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.nodes import Store
+from devfix_codemods.ir.passing import gives_elements
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.batches import Batches
 from devfix_codemods.placement.calls import bound, spread
@@ -253,7 +254,7 @@ def _iterable(node: Node, kinds: Kinds) -> Node:
         node = node.args[0]
     if node.op is Op.ITER or calls_builtin(node, "next"):
         node = node.args[-1 if node.op is Op.ITER else 1]
-        while calls_builtin(node, "iter", "next") or node in kinds.gone_through:
+        while gives_elements(node) or node in kinds.gone_through:
             node = kinds.gone_through.get(node) or node.args[1]
     return node
 

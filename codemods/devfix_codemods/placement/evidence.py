@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_metric_class, kind, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Node, Op
-from devfix_codemods.ir.expressions import REGISTERING
 from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.simple import REGISTERING
 from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.indices import compared, indices, slices_columns
 

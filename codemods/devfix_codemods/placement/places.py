@@ -10,6 +10,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.members import Enum, auto
+from devfix_codemods.placement.arguments import argument
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_device_text
 
@@ -82,7 +83,8 @@ def _call(node: Node, kinds: Kinds, depth: int) -> Place | None:
     if _is_meta(node):
         return None
     if qualified == "torch.device":
-        inner = place_of(node.args[1], kinds, depth + 1) if len(node.args) > 1 else None
+        named = argument(node, 0, "type") or argument(node, 0, "device")
+        inner = place_of(named, kinds, depth + 1) if named is not None else None
         return inner if inner == HOST else Place(Where.DEVICE, node)
     if qualified in {"torch.cuda.current_device", "torch.accelerator.current_accelerator"}:
         return Place(Where.DEVICE, node)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, computes, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Guard, Node, Op
-from devfix_codemods.ir.expressions import VALUE
+from devfix_codemods.ir.elements import VALUE
 from devfix_codemods.ir.keys import key, name, names, resolved
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.calls import bound

@@ -71,7 +71,7 @@ class Devices:
                 return self._parameter(node)
             case Op.ATTR:
                 return self._attribute(node)
-            case Op.FUNCTION if isinstance(node.extra, Function) and "property" in node.extra.decorators:
+            case Op.FUNCTION if isinstance(node.extra, Function) and node.extra.is_property:
                 return self._returned(node.extra)
             case Op.PHI | Op.FIELD:
                 return self._common(values_of(node))

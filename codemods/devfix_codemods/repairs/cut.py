@@ -7,6 +7,7 @@ from itertools import islice
 
 from devfix_codemods.edits.operations import Argument, Edit, InsertStatement, RewriteCall
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.points import Point, before
@@ -68,10 +69,10 @@ def name_at(node: Node, user: Node) -> str | None:
 def name_in(operand: Node, operation: Node) -> str | None:
     """What an operand is called in its operation, also where the statement has no name for it: in comprehensions."""
     for one in (operation, *(each for each in operation.args if each.op is Op.SEQUENCE)):
-        given = one.args if one.op is Op.SEQUENCE else one.args[1:]
-        for node, written in zip(given, row_of(one.syntax)):
-            if node is operand and isinstance(written, ast.Name):
-                return written.id
+        row = (one.args, row_of(one.syntax)) if one.op is Op.SEQUENCE else (one.args[1:], written(one) or ())
+        for node, spelled in zip(*row):
+            if node is operand and isinstance(spelled, ast.Name):
+                return spelled.id
     return None
 
 
@@ -127,11 +128,12 @@ def called(analysis: Analysis, node: Node, point: Point) -> str | None:
 
 
 def with_keyword(source: Source, call: ast.Call, code: str, word: str) -> RewriteCall:
-    """A call that is given one more keyword argument."""
-    kept = [
-        Argument(index, one.arg)
-        for index, one in enumerate([*(ast.keyword(None, each) for each in call.args), *call.keywords])
-    ]
+    """A call that is given one more keyword argument, or another value for one that it has: `device=None`."""
+    given = [*(ast.keyword(None, each) for each in call.args), *call.keywords]
+    kept = [Argument(index, one.arg) for index, one in enumerate(given)]
+    if word in (words := [one.arg for one in given]):
+        at = words.index(word)
+        return RewriteCall(source.span(call), arguments=(*kept[:at], Argument(code, word), *kept[at + 1 :]))
     stars = [one for one in kept if call.keywords and one.value >= len(call.args) and one.keyword is None]  # type: ignore[operator]
     plain = [one for one in kept if one not in stars]
     return RewriteCall(source.span(call), arguments=(*plain, Argument(code, word), *stars))

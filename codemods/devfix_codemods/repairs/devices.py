@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_optional
 from devfix_codemods.placement.graph import MADE
@@ -120,12 +121,10 @@ def _of_sibling(analysis: Analysis, conflict: Conflict, point: Point) -> Iterato
     if conflict.end.place.where is not Where.DEVICE:
         return
     call = moving(move.args[1] if move.op is Op.AFTER else move)
-    if call is None or not isinstance(call.syntax, ast.Call) or not isinstance(call.syntax.func, ast.Attribute):
+    syntax, given = (call.syntax, written(call)) if call is not None else (None, None)
+    if call is None or given is None or not isinstance(syntax, ast.Call) or not isinstance(syntax.func, ast.Attribute):
         yield from _as_given(analysis, conflict, point)
         return
-    syntax = call.syntax
-    assert isinstance(syntax.func, ast.Attribute)
-    given = [*syntax.args, *(one.value for one in syntax.keywords)]
     if any(isinstance(each, ast.IfExp) for one in given for each in ast.walk(one)):
         yield from _of_choice(analysis, conflict, call, point)
         return

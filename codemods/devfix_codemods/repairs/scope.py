@@ -134,7 +134,7 @@ def _stored(owner: Class, attribute: str) -> list[Node]:
     for each in owner.lineage():
         found += [each.members[attribute]] if attribute in each.members else []
         asked = each.methods.get(attribute)
-        found += [one for one, _ in asked.returns] if asked is not None and "property" in asked.decorators else []
+        found += [one for one, _ in asked.returns] if asked is not None and asked.is_property else []
         for method in each.methods.values():
             found += [
                 one.value

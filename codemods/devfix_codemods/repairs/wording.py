@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.late_parts import ATTACHED
@@ -117,9 +118,9 @@ def _operand(operation: Node, operand: Node) -> str:
     """An operand, as the operation spells it; the callee is the module whose parameters are met."""
     syntax = operation.syntax
     if isinstance(syntax, ast.Call) and operation.op is Op.CALL:
-        written = [syntax.func, *syntax.args, *(one.value for one in syntax.keywords)]
+        spelled_out = [syntax.func, *(written(operation) or ())]
         index = operation.args.index(operand)
-        found = ast.unparse(written[index]).replace("\n", " ") if index < len(written) else text(operand)
+        found = ast.unparse(spelled_out[index]).replace("\n", " ") if index < len(spelled_out) else text(operand)
         if index == 0:
             return f"the parameters of `{_cut(found)}`"
         return f"`{_cut(found)}`"
