@@ -209,6 +209,7 @@ class Analysis:
             elsewhere = [one for one in elsewhere if not (one.is_of_index and one.end.place.where is Where.CALLER)]
         if birth.birth in MADE | OF_BATCHES and elsewhere:
             elsewhere = [one for one in self._before_moves(birth, elsewhere, found) if not self._is_read_behind(one)]
+            elsewhere = [one for one in elsewhere if not _is_hint_beside_copy(one, found)]
         if birth.by is not None and birth.by.op is Op.ITEM:  # what is not moved here may be on the host as well
             elsewhere = [one for one in elsewhere if one.end.birth is Birth.MOVE]
         if birth.birth is Birth.READER:
@@ -349,6 +350,14 @@ def _stays_elsewhere(host: Conflict, moved: Conflict) -> bool:
     """Whether a value stays on the host on another branch than that on which the program moves it."""
     chosen = host.end.birth is Birth.CHOSEN_HOST or moved.end.birth is not Birth.MOVE
     return not chosen and contradictory(host.guard, moved.guard)
+
+
+def _is_hint_beside_copy(conflict: Conflict, found: list[Conflict]) -> bool:
+    """Whether a conflict says by what stands beside a value where it belongs, which surely meets a copy on the host."""
+    return conflict.begins_beside and any(
+        one.end.birth is Birth.CHOSEN_HOST and one.confidence >= SURELY_MET and one.guard <= conflict.guard
+        for one in found
+    )
 
 
 def _is_host(conflict: Conflict) -> bool:
