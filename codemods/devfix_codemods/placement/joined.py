@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import bound
@@ -60,11 +61,12 @@ class Joined:
         What was `joined` to others has to be moved: they were on the host then.
         """
         users = [one for one in self._users.get(node, ()) if one is not node and not is_measure(one)]
+        users = [one for one in users if not self._is_later_name(node, one)]
         if depth == MOST_JOINED or node in self._kept or node in self._filled:
             return False
         if not users:
             unread = node.op is Op.PHI and not joined  # a name that nobody reads any more
-            return node in self._picking or unread
+            return node in self._picking or unread or node.op is Op.SEQUENCE  # the right side of `x, y = a[:3], a[3:]`
         return all(
             self._births.is_move(one)
             or (not joined and not _exchanges(one) and (_is_for_host(one) or _reads(node, one)))
@@ -79,10 +81,14 @@ class Joined:
             for one in users
         )
 
+    def _is_later_name(self, node: Node, user: Node) -> bool:
+        """Whether a user is a name as functions inside see it, which none of them reads and which is another value."""
+        return user.op is Op.PHI and _says_little(node, user) and user not in self._births.module.read
+
     def _takes_alone(self, node: Node, user: Node) -> bool:
         """`_is_alone_in`, and no index that may be on a device picks from the value."""
         if _is_picked_from(node, user):
-            return all(self._births.kinds.of(one) not in {Kind.TENSOR, None} for one in indices(user))
+            return is_slice(user) or all(self._births.kinds.of(one) not in {Kind.TENSOR, None} for one in indices(user))
         return self._is_alone_in(node, user)
 
     def _asks_given(self, node: Node, call: Node, depth: int, joined: bool) -> bool:
@@ -141,7 +147,7 @@ class Joined:
 
     def _hands_on(self, node: Node, user: Node) -> bool:
         """`torch.cat`, `torch.stack`, and what hands values to them: rows, parts, conversions."""
-        if user.op in {Op.SEQUENCE, Op.PHI}:
+        if user.op in {Op.SEQUENCE, Op.COMPREHENSION, Op.PHI}:
             return True
         if user.op is Op.ITEM:
             return user.args[0] is node
