@@ -66,7 +66,7 @@ class Joined:
             return False
         if not users:
             unread = node.op is Op.PHI and not joined  # a name that nobody reads any more
-            return node in self._picking or unread or node.op is Op.SEQUENCE  # the right side of `x, y = a[:3], a[3:]`
+            return node in self._picking or unread
         return all(
             self._births.is_move(one)
             or (not joined and not _exchanges(one) and (_is_for_host(one) or _reads(node, one)))
@@ -77,9 +77,14 @@ class Joined:
                 and self.asks_for_no_device(one, depth + 1, joined=True)
             )
             or (one.op is Op.SEQUENCE and bool(self._births.moves_of(one)))
+            or (not joined and self._is_taken_apart(one))
             or self._asks_given(node, one, depth + 1, joined)
             for one in users
         )
+
+    def _is_taken_apart(self, display: Node) -> bool:
+        """The right side of `x, y = a[:3], a[3:]`, which nobody has as a whole."""
+        return display.op is Op.SEQUENCE and display not in self._kept and not self._users.get(display)
 
     def _is_later_name(self, node: Node, user: Node) -> bool:
         """Whether a user is a name as functions inside see it, which none of them reads and which is another value."""
