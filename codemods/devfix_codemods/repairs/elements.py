@@ -148,13 +148,14 @@ def _spelled(part: Node, conflict: Conflict) -> ast.expr | None:
 def _rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`batch = {k: v.to(device) for k, v in batch.items()}`, or a list, in front of the call that unpacks it, or whose
     function reads it by keys."""
-    call = next((one for one in conflict.operations if one.op is Op.CALL), None)
+    node = conflict.birth.node
+    by_key = is_read_by_key_where_given(analysis, node)
+    given = (one for one in analysis.module.users.get(node, ()) if one.op is Op.CALL and node in one.args[1:])
+    call = next(given if by_key else (one for one in conflict.operations if one.op is Op.CALL), None)
     point = before(call) if call is not None else None
-    if call is None or point is None or call.statement is None or call.function is not conflict.birth.node.function:
+    if call is None or point is None or call.statement is None or call.function is not node.function:
         return
-    star = star_of(conflict.birth.node, call)
-    if star is None and is_read_by_key_where_given(analysis, conflict.birth.node):
-        star = "**"
+    star = "**" if by_key else star_of(node, call)
     for suffix in suffixes(analysis, conflict, point) if star is not None else ():
         if star is not None and name_at(conflict.birth.node, call) is not None:
             yield from rebuilt(source, conflict.birth.node, call, suffix, star, sure=False)
