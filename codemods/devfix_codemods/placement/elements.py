@@ -177,9 +177,23 @@ class Elements:
             or self._loaders.is_no_tensor(node)
             or self._loaders.is_placed_in_place(node)
             or self._births.defaults.are_set
+            or self._is_given_placed(node)
         ):
             return True
         return self._loaders.may_place(_iterable(node, self._kinds))
+
+    def _is_given_placed(self, node: Node) -> bool:
+        """Whether all callers put on a device what a function gets, of which a value is a part."""
+        base = node
+        while base.op in {Op.ITEM, Op.ITER}:
+            base = base.args[0]
+        given = self._kinds.given.get(base, ()) if base.op is Op.PARAM else ()
+        return bool(given) and all(self._is_put_elsewhere(one) for one in given)
+
+    def _is_put_elsewhere(self, value: Node) -> bool:
+        if value.op is Op.SEQUENCE and value.args:
+            return all(map(self._is_put_elsewhere, value.args))
+        return value in self._births.moves and self._births.is_elsewhere(value)
 
     def _comes_otherwise(self, node: Node) -> bool:
         """Whether what makes the elements of an iterable puts a part of them on a device, or makes numbers of it."""

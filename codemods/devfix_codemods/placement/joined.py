@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import bound
@@ -70,6 +71,7 @@ class Joined:
         What was `joined` to others has to be moved: they were on the host then.
         """
         users = [one for one in self._users.get(node, ()) if one is not node and not is_measure(one)]
+        users = [one for one in users if not self._is_later_name(node, one)]
         if depth == MOST_JOINED or node in self._kept or node in self._filled:
             return False
         if not users:
@@ -85,14 +87,23 @@ class Joined:
                 and self.asks_for_no_device(one, depth + 1, joined=True)
             )
             or (one.op is Op.SEQUENCE and bool(self._births.moves_of(one)))
+            or (not joined and self._is_taken_apart(one))
             or self._asks_given(node, one, depth + 1, joined)
             for one in users
         )
 
+    def _is_taken_apart(self, display: Node) -> bool:
+        """The right side of `x, y = a[:3], a[3:]`, which nobody has as a whole."""
+        return display.op is Op.SEQUENCE and display not in self._kept and not self._users.get(display)
+
+    def _is_later_name(self, node: Node, user: Node) -> bool:
+        """Whether a user is a name as functions inside see it, which none of them reads and which is another value."""
+        return user.op is Op.PHI and _says_little(node, user) and user not in self._births.module.read
+
     def _takes_alone(self, node: Node, user: Node) -> bool:
         """`_is_alone_in`, and no index that may be on a device picks from the value."""
         if _is_picked_from(node, user):
-            return all(self._births.kinds.of(one) not in {Kind.TENSOR, None} for one in indices(user))
+            return is_slice(user) or all(self._births.kinds.of(one) not in {Kind.TENSOR, None} for one in indices(user))
         return self._is_alone_in(node, user)
 
     def _asks_given(self, node: Node, call: Node, depth: int, joined: bool) -> bool:
@@ -160,7 +171,7 @@ class Joined:
 
     def _hands_on(self, node: Node, user: Node) -> bool:
         """`torch.cat`, `torch.stack`, and what hands values to them: rows, parts, conversions."""
-        if user.op in {Op.SEQUENCE, Op.PHI}:
+        if user.op in {Op.SEQUENCE, Op.COMPREHENSION, Op.PHI}:
             return True
         if user.op is Op.ITEM:
             return user.args[0] is node

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds
@@ -127,11 +128,13 @@ def _own(value: Node, kinds: Kinds, calls: dict[Node, Function], found: set[Node
         elif one.op is Op.CALL and calls.get(one) is None:
             pending += one.args[1:]
             callee = one.args[0]
-            if callee.op is Op.ATTR and name(callee) is None and kinds.is_module(one):
+            if callee.op is Op.ATTR and name(callee) is None and (kinds.is_module(one) or callee.extra in _PARTS):
                 pending.append(callee.args[0])
-        elif one.op in {Op.ITEM, Op.ATTR} and kinds.is_module(one):
+        elif one.op in {Op.ITEM, Op.ATTR} and (kinds.is_module(one) or is_slice(one)):
             pending.append(one.args[0])
 
 
+_PARTS = frozenset({"children", "named_children", "modules", "named_modules"})
+"""Methods of modules that give the modules that they consist of."""
 _TAKING_OVER = frozenset({"append", "add_module", "register_module", "extend", "insert", "__init__", "__setattr__"})
 """Methods whose object keeps what they get."""

@@ -16,7 +16,7 @@ from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
 from devfix_codemods.repairs.readers import is_read
 from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling, in_display, in_row, rank
-from devfix_codemods.repairs.siblings import assigned, is_container, like_siblings
+from devfix_codemods.repairs.siblings import assigned, is_container, is_read_by_key_where_given, like_siblings
 from devfix_codemods.repairs.unpacked import rebuilt
 from devfix_codemods.repairs.wrapped import at_meeting, wrapped
 from devfix_codemods.source import Source
@@ -147,12 +147,16 @@ def _spelled(part: Node, conflict: Conflict) -> ast.expr | None:
 
 
 def _rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """`batch = {k: v.to(device) for k, v in batch.items()}`, or a list, in front of the call that unpacks it."""
-    call = next((one for one in conflict.operations if one.op is Op.CALL), None)
+    """`batch = {k: v.to(device) for k, v in batch.items()}`, or a list, in front of the call that unpacks it, or whose
+    function reads it by keys."""
+    node = conflict.birth.node
+    by_key = is_read_by_key_where_given(analysis, node)
+    given = (one for one in analysis.module.users.get(node, ()) if one.op is Op.CALL and node in one.args[1:])
+    call = next(given if by_key else (one for one in conflict.operations if one.op is Op.CALL), None)
     point = before(call) if call is not None else None
-    if call is None or point is None or call.statement is None or call.function is not conflict.birth.node.function:
+    if call is None or point is None or call.statement is None or call.function is not node.function:
         return
-    star = star_of(conflict.birth.node, call)
+    star = "**" if by_key else star_of(node, call)
     for suffix in suffixes(analysis, conflict, point) if star is not None else ():
         if star is not None and name_at(conflict.birth.node, call) is not None:
             yield from rebuilt(source, conflict.birth.node, call, suffix, star, sure=False)

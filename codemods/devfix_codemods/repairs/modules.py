@@ -34,19 +34,28 @@ def made_module(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
 
 
 def where_given(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """`net.to(device)` in a function that is given the module, and has a name for the device where the maker has none.
+    """`net.to(device)` in a function that is given the module, and has a name for the device where the maker has none:
+    the one that computes with it, or one that keeps it in an attribute for that.
 
     Each caller's module is moved there, as each meets what is on the device.
     """
     operation = conflict.meeting.node if conflict.meeting is not None else None
-    itself = takewhile(lambda step: step.edge.turn is not Turn.MEET, conflict.path)  # then comes what it gives
-    given = (step.node for step in itself if step.node.op is Op.PARAM and step.edge.turn is Turn.UP)
-    node = next((one for one in given if operation is not None and one.function is operation.function), None)
+    itself = [*takewhile(lambda step: step.edge.turn is not Turn.MEET, conflict.path)]  # then comes what it gives
+    given = [step.node for step in itself if step.node.op is Op.PARAM and step.edge.turn is Turn.UP]
+    computing = (one for one in given if operation is not None and one.function is operation.function)
+    node = next(computing, None) or next(filter(_is_kept, given), None)
     if node is None or not isinstance(node.function.syntax, ast.FunctionDef | ast.AsyncFunctionDef):
         return
     sure = analysis.kinds.is_given(node) and not analysis.kinds.is_handed_on(node.function)
     found = _before_use(analysis, source, conflict, node, node.function.syntax.body)
     yield from (replace(one, sure=sure) for one in found)
+
+
+def _is_kept(parameter: Node) -> bool:
+    """Whether a function keeps what it gets in an attribute of its object."""
+    function = parameter.function
+    stores = (one for one in function.stores if one.is_attribute and one.base is function.self_node)
+    return any(one.value is parameter for one in stores)
 
 
 def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

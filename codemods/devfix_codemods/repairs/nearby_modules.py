@@ -15,7 +15,7 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.stateless_modules import is_stateless
 from devfix_codemods.repairs.points import Point, means_same
 from devfix_codemods.repairs.suffix import Suffix
-from devfix_codemods.repairs.unnamed_values import carried_by, has_weight, is_at_module
+from devfix_codemods.repairs.unnamed_values import carried_by, device_side, has_weight, is_at_module
 
 
 def of_called(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
@@ -50,7 +50,8 @@ def of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     """Where the module of this method is: by its input, by a parameter of its own."""
     function = point.node.function
     itself, owner = function.self_node, function.owner
-    if not is_at_module(conflict, owner):
+    is_own = _meets_own(analysis, conflict, owner)
+    if not is_own and not is_at_module(conflict, owner):
         return
     if owner is None or itself is None:
         yield from _of_object(analysis, conflict, point)
@@ -73,9 +74,19 @@ def of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         if kept is not None:
             text = f"{itself.extra}.{kept}.device"
             yield Suffix(f".to({text})", text)
-        elif conflict.end.place.where is Where.MODULE and (found := _own_device(analysis, owner)) is not None:
+            return
+        found = _own_device(analysis, owner) if is_own or conflict.end.place.where is Where.MODULE else None
+        if found is not None:
             text = found.format(itself.extra)
             yield Suffix(f".to({text})", text)
+
+
+def _meets_own(analysis: Analysis, conflict: Conflict, owner: Class | None) -> bool:
+    """Whether a value meets, or ends at, a module of the class in a method of which it is made: probably the same."""
+    births, kinds = analysis.births, analysis.kinds
+    return owner is not None and any(
+        births.class_of(one) is owner and kinds.is_module(one) for one in device_side(conflict)
+    )
 
 
 def _own_device(analysis: Analysis, owner: Class) -> str | None:

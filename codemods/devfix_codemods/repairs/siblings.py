@@ -1,11 +1,12 @@
 """The style of siblings: what comes from one batch is moved by the same words, and in the same place."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.calls import bound, method
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.places import Place, Where
 from devfix_codemods.placement.search import Conflict
@@ -115,19 +116,31 @@ def is_container(analysis: Analysis, node: Node) -> bool:
 
 
 def _is_unpacked_where_given(analysis: Analysis, node: Node) -> bool:
-    """Whether a batch is given to a function of this file that takes its first, second, … part."""
-    if node.op is not Op.ITER:
-        return False
-    calls = analysis.calls
-    given = {
-        parameter
-        for call in analysis.module.users.get(node, ())
-        if call in calls
-        for argument, parameter in bound(call, calls[call])
-        if argument is node
-    }
-    taken = (one for parameter in given for one in analysis.module.users.get(parameter, ()))
-    return any(one.op is Op.ITEM and isinstance(one.extra, int) for one in taken)
+    """Whether a batch is given to a function of this file that takes its first, second, … part, or parts by text."""
+    if is_read_by_key_where_given(analysis, node):
+        return True
+    return node.op is Op.ITER and any(isinstance(one.extra, int) for one in _taken_where_given(analysis, node))
+
+
+def is_read_by_key_where_given(analysis: Analysis, node: Node) -> bool:
+    """Whether a value is given to a function, or to a module, of this file that reads it by keys: `batch["x"]`."""
+    return any(map(_reads_key, _taken_where_given(analysis, node)))
+
+
+def _taken_where_given(analysis: Analysis, node: Node) -> Iterator[Node]:
+    """What functions and modules of this file take out of what they are given."""
+    for call in analysis.module.users.get(node, ()):
+        called = _called(analysis, call)
+        for parameter in (one for argument, one in bound(call, called) if argument is node) if called else ():
+            yield from (one for one in analysis.module.users.get(parameter, ()) if one.args[:1] == (parameter,))
+
+
+def _called(analysis: Analysis, call: Node) -> Function | None:
+    """The function of this file that a call runs: that of a module is its `forward`."""
+    if call.op is not Op.CALL or call in analysis.calls:
+        return analysis.calls.get(call)
+    owner = analysis.kinds.class_of(call.args[0])
+    return method(owner, "forward") if owner in analysis.kinds.module_classes and owner is not None else None
 
 
 def _measures_first(node: Node) -> bool:
