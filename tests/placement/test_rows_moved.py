@@ -41,3 +41,19 @@ def test_a_table_that_nothing_reads(placed) -> None:
     other = torch.zeros((1, 8), device=device)
     """
     assert placed(program).births == ["torch.zeros(3, 3)"]
+
+
+def test_a_part_of_a_batch_whose_name_is_bound_again(placed) -> None:
+    program = """
+    device = torch.device("cuda")
+    def validate(loader: torch.utils.data.DataLoader):
+        net = nn.Linear(3, 3).to(device)
+        found = []
+        for x, y, z, _ in loader:
+            x, y, z = x.to(device), y.to(device), z.to(device)
+            out = net(x) + y + z
+            found += [out[one] for one in range(3)]
+            low, _ = out.min(0)
+        return found, [_ for _ in low]
+    """
+    assert placed(program).births == []

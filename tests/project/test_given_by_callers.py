@@ -73,7 +73,10 @@ def test_a_loader() -> None:
         ("import steps", "steps.{}"),
         ("from steps import fit as train", "train(kiwi=DataLoader(rows), plum=plum, fig=fig, gpu=gpu)"),
         ("from functools import partial", "run = partial(fit, DataLoader(rows))\n    run(plum, fig, gpu)"),
-        ("from functools import partial", "run = partial(fit, plum=plum, kiwi=DataLoader(rows))\n    run(fig, gpu)"),
+        (
+            "from functools import partial",
+            "run = partial(fit, plum=plum, kiwi=DataLoader(rows))\n    run(fig=fig, gpu=gpu)",
+        ),
         ("def main(kiwi):\n        fit(kiwi, plum, fig, gpu)", "main(DataLoader(rows))"),
         ("feeds = {}", "feeds['a'] = 1\n    kiwi = DataLoader(rows)\n    kiwi.dataset\n    fit(kiwi, plum, fig, gpu)"),
     ],

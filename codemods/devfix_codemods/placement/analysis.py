@@ -390,6 +390,7 @@ def _is_wanted_on_host(conflict: Conflict, found: list[Conflict]) -> bool:
     return any(
         one.end.birth in {Birth.READER, Birth.CHOSEN_HOST}
         and one.together >= HOST_WINS * conflict.confidence
+        and one.guard <= conflict.guard
         and not one.is_supported
         and not any(step.edge.link.startswith("index") for step in one.path)
         for one in found

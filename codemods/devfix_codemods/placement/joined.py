@@ -70,12 +70,12 @@ class Joined:
 
         What was `joined` to others has to be moved: they were on the host then.
         """
-        users = [one for one in self._users.get(node, ()) if one is not node and not is_measure(one)]
-        users = [one for one in users if not self._is_later_name(node, one)]
+        named = [one for one in self._users.get(node, ()) if one is not node and not is_measure(one)]
+        users = [one for one in named if not self._is_later_name(node, one)]
         if depth == MOST_JOINED or node in self._kept or node in self._filled:
             return False
         if not users:
-            unread = node.op is Op.PHI and not joined  # a name that nobody reads any more
+            unread = (node.op is Op.PHI or bool(named)) and not joined  # a name that nobody reads any more
             return node in self._picking or unread
         return all(
             self._births.is_move(one)
