@@ -384,8 +384,7 @@ def _stays_elsewhere(host: Conflict, moved: Conflict) -> bool:
 def _is_wanted_on_host(conflict: Conflict, found: list[Conflict]) -> bool:
     """Whether the value itself meets what is copied to the host, or numpy reads it: then its neighbours say nothing.
 
-    An index on the host may pick from what is anywhere. Why a reader may want no copy is no
-    doubt here: it writes through the array.
+    An index on the host may pick from what is anywhere. A reader that writes through the array is no doubt here.
     """
     return any(
         one.end.birth in {Birth.READER, Birth.CHOSEN_HOST}
