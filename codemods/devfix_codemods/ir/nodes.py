@@ -150,6 +150,8 @@ class Class:
     members: dict[str, Node] = field(default_factory=dict)
     fields: dict[str, Node] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
+    changes: dict[str, tuple[set[str], set[tuple[str, bool]]]] = field(default_factory=dict)
+    """What methods do to their object, as far as somebody asked (`versions`)."""
     _lineage: tuple["Class", ...] = ()
     _writes: Counter[tuple[str, str]] | None = None
 

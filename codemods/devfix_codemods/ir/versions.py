@@ -105,17 +105,25 @@ def _of_method(owner: Class, method: str) -> Iterator[tuple[str, bool]]:
     """The attributes of its object that a method sets, or fills, itself or by other methods; True where it sets one."""
     pending = [method]
     for one in pending:  # grows by the methods that each calls
-        found = next((each.methods[one] for each in owner.lineage() if one in each.methods), None)
-        if found is None or "staticmethod" in found.decorators or isinstance(found.syntax, ast.Module):
-            continue
-        first = next(iter([*found.syntax.args.posonlyargs, *found.syntax.args.args]), None)
-        if first is None:
-            continue
-        for syntax in walk(found.syntax):
-            if (called := _own_call(syntax, first.arg)) is not None and called not in pending:
-                pending.append(called)
-            elif (changed := _own_change(syntax, first.arg)) is not None:
-                yield changed
+        home = next((each for each in owner.lineage() if one in each.methods), None)
+        if home is not None:
+            called, changed = home.changes.get(one) or home.changes.setdefault(one, _read_in(home.methods[one]))
+            pending += called.difference(pending)
+            yield from changed
+
+
+def _read_in(method: Function) -> tuple[set[str], set[tuple[str, bool]]]:
+    """The methods of its own object that a method calls, and the attributes that it sets or fills."""
+    called, changed = set[str](), set[tuple[str, bool]]()
+    if "staticmethod" in method.decorators or isinstance(method.syntax, ast.Module):
+        return called, changed
+    first = next((one.arg for one in [*method.syntax.args.posonlyargs, *method.syntax.args.args]), "")
+    for syntax in walk(method.syntax) if first else ():
+        if (name := _own_call(syntax, first)) is not None:
+            called.add(name)
+        if (change := _own_change(syntax, first)) is not None:
+            changed.add(change)
+    return called, changed
 
 
 def changed_by(syntax: ast.AST) -> tuple[ast.expr | None, str]:
