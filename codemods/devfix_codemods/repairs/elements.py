@@ -13,6 +13,7 @@ from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
+from devfix_codemods.repairs.detection import detected, detecting
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
 from devfix_codemods.repairs.readers import is_read
@@ -35,6 +36,9 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         return
     if _is_of_comprehension(node):
         yield from _in_comprehension(analysis, source, conflict)
+        return
+    if (detection := detecting(analysis, node)) is not None:
+        yield from detected(analysis, source, conflict, detection)
         return
     yield from _where_rebuilt(analysis, source, conflict)
     if is_container(analysis, node):
