@@ -81,6 +81,48 @@ def test_graphs_that_a_loop_goes_through(rule, loop: str) -> None:
     assert all(one.fix is not None and one.fix.safety is not Safety.SUGGESTION for one in findings)
 
 
+BATCHES = """
+from torch_geometric.nn import global_mean_pool
+def score(batches):
+    for data in batches:{moved}
+        out = global_mean_pool(model({x}, data.edge_index), {batch})
+        loss = F.cross_entropy(out, data.y)
+score({given})
+"""
+SET = 'dataset = TUDataset("d", "MUTAG")'
+
+
+def batches(moved: str = "", x: str = "data.x", batch: str = "data.batch", given: str = "DataLoader(dataset)") -> str:
+    return program(SET, BATCHES.format(moved=f"\n        {moved}" if moved else "", x=x, batch=batch, given=given))
+
+
+def added(fixed: str, wrong: str) -> list[str]:
+    return [line.strip() for line in fixed.splitlines() if line not in wrong.splitlines()]
+
+
+@pytest.mark.parametrize("x", ["data.x", "data.x.float()"])
+def test_a_batch_of_graphs_is_moved_once_for_all_its_parts(rule, x: str) -> None:
+    wrong = batches(x=x)
+    assert added(rule.fixed(wrong, unsafe=True), wrong) == ["data = data.to(device, non_blocking=True)"]
+
+
+def test_where_parts_are_moved_one_by_one_the_others_are_as_well(rule) -> None:
+    wrong = batches(x="data.x.to(device)", batch="data.batch.to(device)")
+    lines = added(rule.fixed(wrong, unsafe=True), wrong)
+    assert "loss = F.cross_entropy(out, data.y.to(device))" in lines
+    assert not any(line.startswith("data = ") for line in lines)
+
+
+@pytest.mark.parametrize("moved", ["data = data.to(device)", "data.to(device)"])
+def test_a_batch_of_graphs_that_is_moved(rule, moved: str) -> None:
+    assert not rule.findings(batches(moved))
+
+
+def test_parts_of_batches_of_which_some_are_no_graphs(rule) -> None:
+    wrong = batches(given="DataLoader(dataset)") + "score(read())\n"
+    assert not any("data = data.to" in str(one.fix) for one in rule.findings(wrong))
+
+
 TAKEN_APART = """
 import torch
 import torch.nn.functional as F

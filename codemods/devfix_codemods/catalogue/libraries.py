@@ -265,6 +265,9 @@ PICTURES = frozenset({"PIL.Image.open", "PIL.Image.fromarray", "cv2.imread", "im
 PLACING_LABELS = ("pytorch_metric_learning.losses.", "pytorch_metric_learning.miners.")
 """Packages whose modules bring labels, what they get behind embeddings, to where the embeddings are."""
 
+DETECTION = "torchvision.models.detection."
+"""How the names of the models begin that get a list of pictures, and a list of mappings."""
+
 OF_GRAPHS = ("torch_geometric.", "dgl.", "ogb.")
 PARTS_OF_GRAPHS = frozenset(
     "edge_index edge_attr edge_weight train_mask val_mask test_mask edge_label edge_label_index".split()

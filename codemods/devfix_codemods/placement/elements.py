@@ -46,7 +46,7 @@ class Elements:
         if self._is_of_dataset(node):
             self._add(node, Birth.LOADER, "dataset-item")
             return
-        if not self.is_of_batch(node) or not self._comes_from_host(node):
+        if not self.is_of_batch(node) or self._is_in_graph(node) or not self._comes_from_host(node):
             return
         if self._is_born(node):
             surely = self._kinds.says_surely(_iterable(node, self._kinds), Kind.LOADER)
@@ -91,6 +91,13 @@ class Elements:
             and not self._births.defaults.are_set
             and self._comes_from_host(node)
         )
+
+    def _is_in_graph(self, node: Node) -> bool:
+        """Whether a value is a part of a graph that is moved as a whole if at all: it is where its graph is."""
+        if node.op not in _PARTS or node.args[0] not in self._kinds.data_graphs:
+            return False
+        beside = (one for one in self._births.module.users.get(node.args[0], ()) if one.op in _PARTS)
+        return not any(self._births.moves_of(one) for one in beside)
 
     @cached_property
     def _moves_graphs(self) -> bool:

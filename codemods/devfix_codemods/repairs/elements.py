@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
 
+from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
@@ -12,6 +13,7 @@ from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
+from devfix_codemods.repairs.detection import detected, detecting
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
 from devfix_codemods.repairs.readers import is_read
@@ -35,6 +37,10 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     if _is_of_comprehension(node):
         yield from _in_comprehension(analysis, source, conflict)
         return
+    if (detection := detecting(analysis, node)) is not None:
+        yield from detected(analysis, source, conflict, detection)
+        return
+    yield from _where_rebuilt(analysis, source, conflict)
     if is_container(analysis, node):
         yield from _at_part(analysis, source, conflict)
         yield from _rebuilt(analysis, source, conflict)
@@ -79,6 +85,28 @@ def _in_comprehension(analysis: Analysis, source: Source, conflict: Conflict) ->
         if suffix.test is None and syntax is not None:
             edit = ReplaceExpression(source.span(syntax), f"__node__{suffix.text}")
             yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`")
+
+
+def _where_rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`batch = {k: v.to(device) for k, v in batch.items()}`, of a batch that is built anew: it has no `.to` itself."""
+    path = [*takewhile(lambda one: one.edge.turn is not Turn.MEET, conflict.path)]
+    built = next((one.node for one in path if one.node.op is Op.COMPREHENSION), None)
+    point = before(built) if built is not None else None
+    if built is None or point is None or built.function is not conflict.birth.node.function:
+        return
+    (value,) = built.args
+    written = built.syntax.value if isinstance(built.syntax, ast.DictComp) else getattr(built.syntax, "elt", None)
+    if not isinstance(written, ast.expr) or not _is_one_value(analysis, value, written):
+        return
+    for suffix in suffixes(analysis, conflict, point):
+        if suffix.test is None:
+            edit = ReplaceExpression(source.span(written), f"__node__{suffix.text}")
+            yield Cut((edit, *suffix.edits), f"Move its values: `{suffix.text}`", sure=False)
+
+
+def _is_one_value(analysis: Analysis, value: Node, written: ast.expr) -> bool:
+    """Whether what a comprehension holds is the part itself, or a tensor that is made of it, and no row."""
+    return isinstance(written, ast.Name) or analysis.kinds.of(value) is Kind.TENSOR
 
 
 def _left_in_row(analysis: Analysis, conflict: Conflict) -> Conflict:

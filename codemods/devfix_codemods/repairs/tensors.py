@@ -11,6 +11,7 @@ from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import OF_BATCHES, Birth, Turn
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.detection import detecting
 from devfix_codemods.repairs.elements import star_of
 from devfix_codemods.repairs.siblings import count_moved, is_container
 
@@ -23,7 +24,7 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     if _has_fields(analysis, node):
         return False
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
-    if left or _is_converted(node) or _is_computed_twin(conflict):
+    if left or _is_converted(node) or _is_computed_twin(conflict) or detecting(analysis, node) is not None:
         return True
     if any(one.link.startswith(_ALIKE) for one in analysis.graph.edges[node]) and _is_needed(conflict):
         return True  # others of its name, or its making, are moved

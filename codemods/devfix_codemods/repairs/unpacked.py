@@ -40,7 +40,7 @@ def rebuilt(source: Source, batch: Node, call: Node, suffix: Suffix, star: str, 
     moved = _moved if star == "**" else _moved_row
     if name is not None and call.statement is not None:
         code = f"{name} = {moved(name, suffix)}"
-        edit: Edit = InsertStatement(source.span(call.statement), "before", _where_told(suffix, code))
+        edit: Edit = InsertStatement(source.span(call.statement), "before", where_told(suffix, code))
         yield Cut((edit, *suffix.edits), f"Move the items of `{name}`", sure=sure, harmless=suffix.follows)
     elif suffix.test is None and isinstance(batch.syntax, ast.expr) and batch.statement is call.statement:
         edit = ReplaceExpression(source.span(batch.syntax), moved("__node__", suffix))
@@ -57,7 +57,8 @@ def _moved_row(row: str, suffix: Suffix) -> str:
     return f"[{one}{suffix.text} for {one} in {row}]"
 
 
-def _where_told(suffix: Suffix, code: str) -> str:
+def where_told(suffix: Suffix, code: str) -> str:
+    """A statement under the condition under which a value is moved, if there is one."""
     return code if suffix.test is None else f"if {suffix.test}:\n    {code}"
 
 
@@ -69,7 +70,7 @@ def _itself(source: Source, mapping: Node, call: Node, suffix: Suffix, move: Fun
         edit: Edit = ReplaceExpression(source.span(mapping.syntax), f"__node__{suffix.text}")
         yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", harmless=suffix.follows)
     elif name is not None and call.statement is not None:
-        code = suffix.statement(name) if gives else _where_told(suffix, f"{name}{suffix.text}")
+        code = suffix.statement(name) if gives else where_told(suffix, f"{name}{suffix.text}")
         edit = InsertStatement(source.span(call.statement), "before", code)
         yield Cut((edit, *suffix.edits), f"Move `{name}`", harmless=suffix.follows)
 
