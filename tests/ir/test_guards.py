@@ -23,6 +23,15 @@ EXCLUSIVE = {
     "the condition of a comprehension": "[probe(1) for x in q if c]\nif not c: probe(2)",
     "the body of while": "def f(c):\n    while c:\n        probe(1)\n    if not c: probe(2)",
     "the guard of a case": "match x:\n    case 1 if c:\n        probe(1)\nif not c: probe(2)",
+    "a case and the next one": "match x:\n    case 1: probe(1)\n    case _: probe(2)",
+    "a case and its comparison": "match x:\n    case 1: probe(1)\nif x != 1: probe(2)",
+    "a case, twice": "match x:\n    case 1: probe(1)\nmatch x:\n    case 1: pass\n    case _: probe(2)",
+    "a case that is named": "match x:\n    case m.A as y: probe(1)\nif x != m.A: probe(2)",
+    "a case that ends": "def f(x):\n    match x:\n        case 1: return\n    probe(1)\n    if x == 1: probe(2)",
+    "a case of None": "match x:\n    case None: probe(1)\nif x is not None: probe(2)",
+    "a case of True": "match x:\n    case True: probe(1)\nif x is not True: probe(2)",
+    "alternatives": "match x:\n    case 1 | 2: probe(1)\nmatch x:\n    case 1 | 2: pass\n    case _: probe(2)",
+    "what no alternative is": "match x:\n    case 1 | 2: pass\n    case _: probe(1)\nif x == 2: probe(2)",
     "none": "def f(x):\n    if x is None: probe(1)\n    if x is not None: probe(2)",
     "none, by ==": "def f(x):\n    if x == None: probe(1)\n    if x is not None: probe(2)",
     "none, behind a return": "def f(x):\n    if x is None: return probe(1)\n    probe(2)",
@@ -100,6 +109,16 @@ TOGETHER = {
     "what is asked by two keywords": "from m import has\nif has(a=True): probe(1)\nif not has(b=True): probe(2)",
     "what is asked of a list and of its elements": (
         "from m import has\ndef f(a):\n    if has(a): probe(1)\n    if not has(*a): probe(2)"
+    ),
+    "two constants in two matches": "match x:\n    case 1: probe(1)\nmatch x:\n    case 2: pass\n    case _: probe(2)",
+    "a case with a guard, and the next": "match x:\n    case 1 if c: probe(1)\n    case _: probe(2)",
+    "a case that is one of two": "match x:\n    case 1 | 2: probe(1)\nif x != 1: probe(2)",
+    "a case of a class": "match x:\n    case T(a=1): probe(1)\n    case _: probe(2)",
+    "a case of what has changed": (
+        "def f(x):\n    match x.a:\n        case 1: probe(1)\n    x.a = g()\n    if x.a != 1: probe(2)"
+    ),
+    "a name that an earlier case binds": (
+        "match x:\n    case [y]: pass\n    case y.A: probe(1)\n    case _: pass\nif x != 1: probe(2)"
     ),
     "two cases": "match x:\n    case 1: probe(1)\nif x: probe(2)",
     "the handler of an error": "try:\n    if c: probe(1)\nexcept E:\n    if c: probe(2)",

@@ -59,6 +59,13 @@ MOVED = {
                 break
         net(x)
     """,
+    "choice that may be one of a device": """
+        if mode == "GPU":
+            x = x.cuda()
+        if values.use_cuda == "always":
+            x = x.cuda()
+        net(x)
+    """,
     "match with a default": """
         match mode:
             case "a":
@@ -96,6 +103,11 @@ LEFT = {
     """,
     "loop that may not run": """
         for one in batches:
+            x = x.cuda()
+        net(x)
+    """,
+    "choice of what is done": """
+        if mode == "a":
             x = x.cuda()
         net(x)
     """,

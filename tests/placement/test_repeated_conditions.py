@@ -45,6 +45,23 @@ CHANGED = {
         if key in seen:
             net(x)
     """,
+    "the subject of a match": """
+        match other.type:
+            case "cuda":
+                x = x.to(device)
+        other.type = key
+        match other.type:
+            case "cuda":
+                net(x)
+    """,
+    "another case": """
+        match key:
+            case "cuda":
+                x = x.to(device)
+        match key:
+            case "mps":
+                net(x)
+    """,
     "a length": """
         if len(seen) > 2:
             x = x.to(device)
@@ -143,6 +160,25 @@ SAME = {
             seen.append(key)
             return
         if seen:
+            net(x)
+    """,
+    "cases of a match": """
+        match key:
+            case "cuda":
+                x = x.to(device)
+        match key:
+            case "cuda":
+                net(x)
+    """,
+    "a case, and a comparison": """
+        match other.type:
+            case "cuda" | "mps":
+                x = x.to(device)
+            case "cpu" as name:
+                return name
+            case _:
+                return None
+        if other.type != "cpu":
             net(x)
     """,
     "what it holds is not asked": """

@@ -87,6 +87,12 @@ def test_is_silent(code: str) -> None:
         "class Run:\n    device: torch.device = 'cpu'\n    def go(self):\n        torch.autocast(self.device)\n",
         "parser.add_argument('--device', default='cuda')\ntorch.autocast(args.device)\n",
         "parser.add_argument('--device', type=parse, default='cuda:0')\ntorch.autocast(args.device)\n",
+        "def train(device: torch.device):\n    if isinstance(device, str):\n        torch.autocast(device)\n",
+        "def train(device=torch.device('cpu')):\n    if type(device) is str:\n        torch.autocast(device)\n",
+        "def train(device: torch.device):\n    note(isinstance(device, str))\n    torch.autocast(device)\n",
+        "def train(device: torch.device):\n    if type(device) is not torch.device:\n        torch.autocast(device)\n",
+        "def train(device: torch.device):\n    isinstance(device, (str, torch.device))\n    torch.autocast(device)\n",
+        "device: torch.device = pick()\nnote(isinstance(device, str))\ntorch.autocast(device)\n",
     ],
 )
 def test_a_name_that_may_hold_the_type_is_left_alone(lines: str) -> None:
@@ -309,6 +315,12 @@ def test_an_attribute_that_only_some_methods_make_a_device() -> None:
         "if gpu:\n    device = torch.device('cuda')\nelse:\n    device = torch.device('cpu')\ntorch.autocast({})\n",
         "def train(x: torch.Tensor):\n    device = x.device\n    torch.autocast({})\n",
         "def train(device: torch.device):\n    def inner():\n        torch.autocast({})\n",
+        (
+            "def train(device: torch.device):\n    if isinstance(device, str):\n        device = torch.device(device)\n"
+            "    torch.autocast({})\n"
+        ),
+        "def train(device=torch.device('cpu')):\n    if not isinstance(device, str):\n        torch.autocast({})\n",
+        "def train(device: torch.device):\n    assert isinstance(device, torch.device)\n    torch.autocast({})\n",
     ],
 )
 def test_a_name_that_certainly_holds_a_device(lines: str) -> None:

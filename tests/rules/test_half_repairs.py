@@ -412,3 +412,27 @@ class Embedding(nn.Module):
 def test_a_shape_is_a_tensor_of_the_host(rule, imports: str, shape: str, moved: bool) -> None:
     found = rule.findings(SHAPES.format(imports=imports, shape=shape))
     assert any(one.fix is not None for one in found) is moved
+
+
+BESIDE = """
+import torch
+def loss(device, prepare):
+    net = torch.nn.Linear(3, 3).to(device)
+    waves = torch.rand(4, 3)
+    marks = {marks}
+    return torch.nn.functional.mse_loss(waves, {given}) + net(waves).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("marks", "given", "safeties"),
+    [
+        ("prepare(torch.zeros(4, 3))", "marks", {Safety.UNSAFE}),
+        ("torch.zeros(4, 3)", "marks", {Safety.SAFE}),
+        ("torch.zeros(4, 3)", "0.5 * marks", {Safety.SAFE}),
+        ("torch.zeros(4, 3, device=device)", "marks", {Safety.SAFE}),
+        ("prepare(torch.zeros(4, 3))", "waves", {Safety.SAFE}),
+    ],
+)
+def test_no_operand_is_left_by_a_safe_fix(rule, marks: str, given: str, safeties: set[Safety]) -> None:
+    assert set(rule.safeties(BESIDE.format(marks=marks, given=given))) == safeties

@@ -51,6 +51,9 @@ FUNCTIONS: dict[str, Effect] = {
     "ignite.engine.create_supervised_evaluator": Effect.ENGINE,
 }
 
+COLLATING_ON_HOST = ("builtins.", "numpy.", "torch.", "torch_geometric.", "torchvision.", "transformers.")
+"""Packages whose collate functions leave batches on the host."""
+
 MODULE_CLASSES = ("PreTrainedModel", "LightningModule", "ModelMixin", "MessagePassing")
 """Names of classes of modules, wherever they are imported from."""
 

@@ -2,15 +2,17 @@
 
 import ast
 from collections.abc import Callable, Iterable, Sequence, Set
+from functools import partial
 
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error, fails_behind
-from devfix_codemods.ir.guards import NEVER, joined, never
+from devfix_codemods.ir.guards import NEVER, compared, joined, never
 from devfix_codemods.ir.items import unkeyed
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.loops import runs, takes_all
 from devfix_codemods.ir.nodes import Environment, Function, Guard, Key, Literal, Node, Op, walk
 from devfix_codemods.ir.passing import shows_progress
+from devfix_codemods.ir.patterns import fits, identity
 from devfix_codemods.ir.simple import MOVING, Simple, receiver
 from devfix_codemods.ir.versions import changed_by
 
@@ -282,21 +284,35 @@ class ControlFlow(Simple):
     def _match(self, one: ast.Match) -> None:
         subject = self.value(one.subject)
         start, guard = self.environment, self.guard
-        ends: list[tuple[Environment, Guard] | None] = [] if takes_all(one.cases[-1]) else [(start, guard)]
+        equal = partial(self._equal, subject)
+        left = guard
+        ends: list[tuple[Environment, Guard] | None] = []
         for case in one.cases:
             before = dict(start)
             for part in ast.walk(case.pattern):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
                     before[name] = self.node(Op.UNKNOWN, part, (subject,), None)
-            inside = guard
+            self.environment, self.guard = before, left
+            self.touched()
+            inside = joined(left, fits(case.pattern, True, equal))
             if case.guard is not None:
-                self.environment, self.guard = before, guard
-                self.touched()
+                self.guard = inside
                 self.test(case.guard)
-                inside = joined(guard, self.tests.guard(case.guard, True))
+                inside = joined(inside, self.tests.guard(case.guard, True))
+            else:
+                left = joined(left, fits(case.pattern, False, equal))
             ends.append(self._branch(case.body, before, inside))
-        self._join(ends, guard)
+        self._join(ends if takes_all(one.cases[-1]) else [(start, left), *ends], guard)
+
+    def _equal(self, subject: Node, value: ast.expr | bool | None) -> Literal:
+        """The literal of a constant pattern, by what had changed of all that it compares."""
+        if isinstance(value, ast.expr):
+            constant = self.value(value)
+            (atom, positive), state = compared("Eq", subject, constant), self.versions.read_by(subject, constant)
+        else:
+            atom, positive, state = identity(subject, value), True, self.versions.read_by(subject)
+        return (("since", state, atom) if state else atom), positive
 
     statements = Simple.statements | {
         ast.If: _if,

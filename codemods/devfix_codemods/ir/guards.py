@@ -106,14 +106,17 @@ def _same_test(node: Node) -> Literal | None:
 
 
 def comparison(node: Node) -> Literal:
+    """The literal of a comparison of two values."""
+    operators = node.extra
+    assert isinstance(operators, tuple)
+    return compared(operators[0], *node.args)
+
+
+def compared(operator: str, left: Node, right: Node) -> Literal:
     """`x is None` and `x is not None` are one atom, as are `==` and `!=`, `in` and `not in`.
 
     `type(x) is T` and `type(x) in (T, U)` ask what `isinstance` asks.
     """
-    operators = node.extra
-    assert isinstance(operators, tuple)
-    operator = operators[0]
-    left, right = node.args
     if right.op is Op.CONST and right.extra is None and operator in {"Is", "IsNot", "Eq", "NotEq"}:
         return ("none", key(left)), operator in {"Is", "Eq"}
     positive = _NEGATED.get(operator)

@@ -61,11 +61,11 @@ class Versions:
         self.change(*self._in_branches)
         self._in_branches = set()
 
-    def read_by(self, test: Node) -> State:
-        """The state of all that a test reads."""
+    def read_by(self, *values: Node) -> State:
+        """The state of all that a test of some values reads."""
         if not self._last:
             return ()
-        return tuple(sorted({self._last[one] for one in _read(test, True) if one in self._last}))
+        return tuple(sorted({self._last[one] for value in values for one in _read(value, True) if one in self._last}))
 
 
 def _contents(node: Node) -> Hashable:

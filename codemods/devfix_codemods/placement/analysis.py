@@ -52,8 +52,8 @@ class Analysis:
         self.kinds = kinds
         self._begun = Constraints(kinds, file.path if file is not None else "", undone)
         self._ends: dict[Source, list[Conflict]] = {}
-        self.written: dict[Conflict, bool] = {}
-        """Whether a conflict has a fix that is more than a suggestion, as far as that was asked."""
+        self.written: dict[Conflict, tuple[bool, bool]] = {}
+        """Whether a conflict has a fix that is more than a suggestion, and a safe one, as far as that was asked."""
 
     @cached_property
     def constraints(self) -> Constraints:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from devfix_codemods.catalogue.libraries import COLLATING_ON_HOST
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name, resolved
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import collate_function, method
 from devfix_codemods.placement.kinds import Kinds
@@ -35,9 +36,19 @@ class Collations:
 
         They are given as `collate_fn=self.collate`, or assigned later: `loader.collate_fn = collate`.
         """
-        given = keyword(loader, "collate_fn") if loader.op is Op.CALL else None
-        for one in (*self._assigned.get(self._kinds.find(loader), ()), *((given,) if given is not None else ())):
+        for one in self._given(loader):
             yield from run_by_calling(one, self._kinds)
+
+    def is_unread(self, loader: Node) -> bool:
+        """Whether a loader is given what an import brings that cannot be read: that may place the batches."""
+        called = (one for value in self._given(loader) for one in _called(value))
+        return any(_is_imported(one) and not any(run_by_calling(one, self._kinds)) for one in called)
+
+    def _given(self, loader: Node) -> Iterator[Node]:
+        """What a loader is told to put its batches together with."""
+        given = keyword(loader, "collate_fn") if loader.op is Op.CALL else None
+        yield from self._assigned.get(self._kinds.find(loader), ())
+        yield from (given,) if given is not None else ()
 
     @cached_property
     def _assigned(self) -> dict[Node, list[Node]]:
@@ -70,6 +81,14 @@ class Collations:
 
 def run_by_calling(value: Node, kinds: Kinds) -> Iterator[Function]:
     """The functions that a call of `value` may run: of a partial, a bound method or an object, or one of several."""
+    for one in _called(value):
+        found = kinds.imported.definition(one)
+        called = found if isinstance(found, Function) else _method_called(one, kinds)
+        yield from (called,) if called is not None else ()
+
+
+def _called(value: Node) -> Iterator[Node]:
+    """What a call of `value` may call in the end."""
     pending = [value]
     for one in map(resolved, pending):  # grows
         if one.op is Op.PHI:
@@ -77,9 +96,14 @@ def run_by_calling(value: Node, kinds: Kinds) -> Iterator[Function]:
         elif one.op is Op.CALL and name(one.args[0]) == "functools.partial":
             pending += one.args[1:2]
         else:
-            found = kinds.imported.definition(one)
-            called = found if isinstance(found, Function) else _method_called(one, kinds)
-            yield from (called,) if called is not None else ()
+            yield one
+
+
+def _is_imported(value: Node) -> bool:
+    """Whether a value is imported, made by what is, or a method of that, of a package that may place batches."""
+    while value.op in {Op.CALL, Op.ATTR} and not names(value):
+        value = resolved(value.args[0])
+    return any(not one.startswith(COLLATING_ON_HOST) for one in names(value))
 
 
 def _method_called(value: Node, kinds: Kinds) -> Function | None:

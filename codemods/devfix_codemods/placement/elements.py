@@ -49,8 +49,7 @@ class Elements:
         if not self.is_of_batch(node) or self._is_in_graph(node) or not self._comes_from_host(node):
             return
         if self._is_born(node):
-            surely = self._kinds.says_surely(_iterable(node, self._kinds), Kind.LOADER)
-            self._add(node, Birth.LOADER, "loader-item" if surely else "named-loader")
+            self._add(node, Birth.LOADER, self._link([node]))
         else:
             place = self._datasets.place_of(_iterable(node, self._kinds), _index(node))
             if place is not None:
@@ -67,8 +66,15 @@ class Elements:
         for parameter, all_given in gotten.items():
             given = [one for one in all_given if one is not None]
             if len(given) == len(all_given) and all(self._is_born_as(parameter, *one) for one in given):
-                surely = all(self._kinds.says_surely(_iterable(one, self._kinds), Kind.LOADER) for one, _ in given)
-                self._add(parameter, Birth.LOADER, "loader-item" if surely else "named-loader")
+                self._add(parameter, Birth.LOADER, self._link([one for one, _ in given]))
+
+    def _link(self, parts: list[Node]) -> str:
+        """How it is known that parts of batches are on the host: by loaders that make them so, or by less."""
+        loaders = [_iterable(one, self._kinds) for one in parts]
+        if any(map(self._loaders.collates_elsewhere, loaders)):
+            return "collated-elsewhere"
+        surely = all(self._kinds.says_surely(one, Kind.LOADER) for one in loaders)
+        return "loader-item" if surely else "named-loader"
 
     def _is_born_as(self, parameter: Node, batch: Node, key: object) -> bool:
         """Whether a part of a batch that a parameter gets is a tensor that nothing has placed yet."""
@@ -107,7 +113,7 @@ class Elements:
         """What is moved was on the host, and so was what came with it."""
         sources = self._graph.sources
         own = sources.get(node, [])
-        if any(one.links == ("named-loader",) for one in own):  # two say it: a name, and the move
+        if any(one.links in _BY_LOADER for one in own):  # two say it: a loader, and the move
             sources[node] = [replace(one, links=("item-beside-moved",)) for one in own]
             return
         if any(one.links == _ALONE for one in own):  # as do its standing among parameters, and what is told now
@@ -295,6 +301,8 @@ def _refills_part(store: Store, node: Node) -> bool:
     return any(one.op is not Op.CONST or one.extra == node.extra for one in keys.args)
 
 
+_BY_LOADER = {("named-loader",), ("collated-elsewhere",)}
+"""What is known of a part by its loader alone, where that may have placed it, or be none."""
 _ALONE = ("parameter-beside-moved",)
 """What is known of a parameter beside the only one that is moved."""
 _PARTS = frozenset({Op.ITEM, Op.ATTR})

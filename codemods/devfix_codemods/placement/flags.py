@@ -1,7 +1,8 @@
 """Literals under which nothing is on a device: where those do not hold under which the program moves values."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Guard, Node, Op
@@ -14,6 +15,8 @@ from devfix_codemods.placement.places import Place, Where
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
+_OF_DEVICES = re.compile(r"(?i)cuda|[cghnx]pu|mps|device|accelerat|nccl|'(?:yes|y|true|on|1)'")
+"""In names and texts: devices, and answers to a question that may be one for a device."""
 _AVAILABILITY = frozenset({"torch.cuda.is_available", "torch.accelerator.is_available"})
 
 
@@ -25,12 +28,25 @@ def flags(births: "Births") -> None:
         device = key(place.node) if place.node is not None and place.node.op is not Op.CONST else None
         for atom, holds in guard:
             lacks = isinstance(atom, tuple) and atom[0] == "raised"  # what has no `.to` is no tensor
-            if device is None or lacks or (isinstance(atom, tuple) and device in atom):
+            asks = device is None and not _chooses(atom)
+            if asks or lacks or (isinstance(atom, tuple) and device in atom):
                 births.graph.host_only.add((atom, not holds))
     asking = (node for op in (Op.CALL, Op.ATTR, Op.COMPARE) for node in births.module.of(op))
     births.graph.host_only |= {one for node in asking for one in _asked(node)}
     births.graph.host_only |= {(key(node), False) for node in _tested(births) if _says_accelerator(births, node)}
     births.graph.host_only -= used  # each branch of a choice may move to a device of its own
+
+
+def _chooses(atom: Hashable) -> bool:
+    """Whether a test finds a text where neither side speaks of devices: it chooses what to do, and not where."""
+    match atom:
+        case ("since", _, inner):
+            return _chooses(inner)
+        case ("or", *parts):
+            return all(_chooses(each) for part in parts if isinstance(part, frozenset) for each, _ in part)
+        case ("compare", "Eq", _, ("const", str(constant))):
+            return constant[:1] in "'\"" and _OF_DEVICES.search(repr(atom)) is None
+    return False
 
 
 def _moves(births: "Births") -> Iterator[tuple[Place, Guard]]:

@@ -43,6 +43,10 @@ class Loaders:
             )
         return found
 
+    def collates_elsewhere(self, iterable: Node) -> bool:
+        """Whether what puts the batches of a loader together cannot be read."""
+        return any(map(self.collations.is_unread, (iterable, *self.calls_of(iterable))))
+
     def calls_of(self, iterable: Node) -> Iterator[Node]:
         """The calls that make a loader, here or where another file gives it."""
         return (one for one in self._made if one is iterable or self._kinds.find(one) is self._kinds.find(iterable))

@@ -65,7 +65,7 @@ class Operations:
         no tensor."""
         sources = self._graph.sources
         roots = self._births.roots(operand) or {operand}
-        return all(any(one.links == ("loader-item",) for one in sources.get(root, ())) for root in roots)
+        return all(any(one.links in _LOADED for one in sources.get(root, ())) for root in roots)
 
     def _is_made_for(self, given: Node) -> bool:
         """Whether a tensor is made here for a call that is not read: who gets it among others computes with it."""
@@ -78,5 +78,6 @@ class Operations:
         return link == "operation" and self._kinds.of(node) is None and node.op in {Op.ATTR, Op.PARAM, Op.ITEM}
 
 
+_LOADED = {("loader-item",), ("collated-elsewhere",)}
 _CALLS_OF_MODULES = frozenset({"module-call", "module-call-by-use", "differentiable-call", "module-method"})
 """Constraints of calls that may want lengths on the host, as packing does."""

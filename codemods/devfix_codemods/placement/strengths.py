@@ -14,6 +14,7 @@ STRENGTHS: dict[str, float] = {
     "met-as-number": 0.85,
     "loader-item": 0.97,
     "dataset-item": 0.97,
+    "collated-elsewhere": 0.75,
     "unpacked-beside-moved": 0.9,
     "given-beside-moved": 0.8,
     "module-made": 0.97,

@@ -76,10 +76,10 @@ class Wired:
         """The text for the type of what is compared with the host."""
         asked, host = test.args
         if host.op is Op.CONST and host.extra == "cpu":
-            is_type = text.endswith((".type", "device_type")) or self._devices.kind(asked) is Kind.TYPE
+            is_type = text.endswith((".type", "device_type")) or self._devices.kind(asked, test.guard) is Kind.TYPE
             return text if is_type else None
         is_host = called(host, "torch.device") and len(host.args) == 2 and host.args[1].extra == "cpu"
-        return f"{text}.type" if is_host and self._devices.kind(asked) is Kind.DEVICE else None
+        return f"{text}.type" if is_host and self._devices.kind(asked, test.guard) is Kind.DEVICE else None
 
     def _is_minded(self, call: Node) -> bool:
         """Whether another argument, another item of the `with`, or a test around the call speaks of devices."""

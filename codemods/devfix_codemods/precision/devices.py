@@ -9,10 +9,12 @@ from functools import cached_property
 from devfix_codemods import catalogue
 from devfix_codemods.assumptions.device_sources import may_be_none
 from devfix_codemods.assumptions.index import Index, called, method
-from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement import calls
 from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.precision.asked_classes import AskedClasses
 from devfix_codemods.repairs.points import Point, before
 from devfix_codemods.repairs.scope import values_of
 
@@ -39,26 +41,29 @@ class Devices:
         self._index = index
         self._analysis = index.analysis
         self._kinds = index.analysis.kinds
+        self._classes = AskedClasses(index)
         self._open: set[Node] = set()
 
-    def kind(self, node: Node) -> Kind | None:
-        """What a value is, or None where that is not certain."""
+    def kind(self, node: Node, under: Guard = ALWAYS) -> Kind | None:
+        """What a value is under a path condition, or None where that is not certain."""
         if node in self._open:
             return None
         self._open.add(node)
         try:
-            return self._kind(node) or (Kind.INDEXED if self._is_numbered(node) else None)
+            found = self._kind(node, under) or (Kind.INDEXED if self._is_numbered(node) else None)
+            made = called(node, *_MAKES)
+            return None if found is Kind.DEVICE and not made and self._classes.may_be_other(node, under) else found
         finally:
             self._open.discard(node)
 
-    def _kind(self, node: Node) -> Kind | None:
+    def _kind(self, node: Node, under: Guard) -> Kind | None:
         match node.statement:
             case ast.AnnAssign(annotation=said, value=value) if value is node.syntax and self._is_device(said):
-                made = self._made(node)
+                made = self._made(node, under)
                 return made if made is not None or self._may_be_text(node) else Kind.DEVICE
-        return self._made(node)
+        return self._made(node, under)
 
-    def _made(self, node: Node) -> Kind | None:
+    def _made(self, node: Node, under: Guard) -> Kind | None:
         """What a value is, whatever an annotation says."""
         match node.op:
             case Op.CONST:
@@ -70,23 +75,25 @@ class Devices:
             case Op.PARAM:
                 return self._parameter(node)
             case Op.ATTR:
-                return self._attribute(node)
+                return self._attribute(node, under)
             case Op.FUNCTION if isinstance(node.extra, Function) and node.extra.is_property:
                 return self._returned(node.extra)
+            case Op.PHI if isinstance(node.extra, tuple):
+                return self._common(zip(node.args, (under | guard for guard in node.extra)))
             case Op.PHI | Op.FIELD:
-                return self._common(values_of(node))
+                return self._common((one, under) for one in values_of(node))
         return None
 
-    def _common(self, values: Iterable[Node]) -> Kind | None:
-        """The kind that all of the values are of."""
-        found = {self.kind(one) for one in values}
+    def _common(self, values: Iterable[tuple[Node, Guard]]) -> Kind | None:
+        """The kind that all of the values are of, each under its path condition."""
+        found = {self.kind(one, under) for one, under in values}
         return found.pop() if len(found) == 1 else Kind.INDEXED if found == {Kind.INDEXED, Kind.TYPE} else None
 
     def _call(self, node: Node) -> Kind | None:
         if called(node, *_MAKES):
             return Kind.DEVICE
         if called(node, "builtins.str") and len(node.args) == 2:
-            return Kind.INDEXED if self.kind(node.args[1]) in {Kind.DEVICE, Kind.INDEXED} else None
+            return Kind.INDEXED if self.kind(node.args[1], node.guard) in {Kind.DEVICE, Kind.INDEXED} else None
         run = self._analysis.calls.get(node)
         return self._returned(run) if run is not None and run.name != "__init__" else None
 
@@ -94,7 +101,7 @@ class Devices:
         values = [value for value, _ in function.returns]
         if self._is_device(getattr(function.syntax, "returns", None)) and not any(map(self._may_be_text, values)):
             return Kind.DEVICE
-        return self._common(values)
+        return self._common(function.returns)
 
     def _parameter(self, node: Node) -> Kind | None:
         default, is_said = node.function.defaults.get(str(node.extra)), self._is_device(_annotation(node))
@@ -158,18 +165,18 @@ class Devices:
         behind = f".{rest}" if rest else ""
         return bound is not None and "torch.device" in {f"{one}{behind}" for one in names(bound)}
 
-    def _attribute(self, node: Node) -> Kind | None:
+    def _attribute(self, node: Node, under: Guard) -> Kind | None:
         base = node.args[0]
         if node.extra == "type":
-            return Kind.TYPE if self.kind(base) is Kind.DEVICE else None
+            return Kind.TYPE if self.kind(base, node.guard) is Kind.DEVICE else None
         if node.extra == "device" and (self._kinds.of(base) is catalogue.Kind.TENSOR or _is_parameter(base)):
             return Kind.DEVICE
         values = values_of(node)
         properties = [one for one in values if one.op is Op.FUNCTION]  # which may say what they return
         if properties or values != [node]:
-            return self._common([*(properties or values), *self._set_elsewhere(node)])
+            return self._common((one, under) for one in (*(properties or values), *self._set_elsewhere(node)))
         kept = base.function.finals.get((base, str(node.extra))) if base.function is not node.function else None
-        return self.kind(kept) if kept is not None else self._option(str(node.extra))
+        return self.kind(kept, under) if kept is not None else self._option(str(node.extra))
 
     def _option(self, attribute: str) -> Kind | None:
         """What `args.device` is by `add_argument("--device", default=…)`: any text, if its default has an index."""
@@ -210,7 +217,7 @@ class Devices:
 
     def bound_type(self, at: Node) -> str | None:
         """The type of a device that is bound on every path to `at`, as an expression."""
-        parameters = (one for one in at.function.parameters.values() if self.kind(one) is Kind.DEVICE)
+        parameters = (one for one in at.function.parameters.values() if self.kind(one, at.guard) is Kind.DEVICE)
         for text in dict.fromkeys([*(str(one.extra) for one in parameters), "device", "self.device"]):
             kind = self.bound(text, at)
             if kind in {Kind.DEVICE, Kind.TYPE}:
@@ -229,7 +236,7 @@ class Devices:
             if found is None:
                 return Kind.DEVICE if attribute == "device" and self._kinds.of(node) is catalogue.Kind.TENSOR else None
             node = found
-        return self.kind(node)
+        return self.kind(node, at.guard)
 
     def _of_object(self, itself: Node, attribute: str, point: Point) -> Node | None:
         """An attribute that the constructor sets in any case, or a property."""

@@ -245,7 +245,7 @@ class Missing:
         """What a call has as its device type."""
         node = self._index.nodes.get(call)
         device = argument(node, 0, "device_type") if node is not None else None
-        return self._devices.kind(device) if device is not None else None
+        return self._devices.kind(device, node.guard) if node is not None and device is not None else None
 
     @cached_property
     def _typed(self) -> list[tuple[ast.Call, ast.expr]]:

@@ -103,7 +103,7 @@ class Types:
         given = self._given(call, -1, "device_type")
         if given is None or not self._name(call).lower().endswith("autocast"):
             return None
-        indexed = self._devices.kind(given.node) is Kind.INDEXED
+        indexed = self._devices.kind(given.node, call.guard) is Kind.INDEXED
         change = self._through_device("__node__", False, self._indexed(call, given, "may"))
         return self._changed(call, given, change) if indexed else None
 
@@ -123,7 +123,7 @@ class Types:
                 return self._of_text(given, call, one)
             case ast.Call(func=ast.Name(id="str"), args=[inner], keywords=[]):
                 return self._of_str(_Given(given.node.args[1], inner), call, one)
-        kind = self._devices.kind(given.node)
+        kind = self._devices.kind(given.node, call.guard)
         if kind is Kind.DEVICE:
             message = _TEXT.format(name=self._name(call), value=ast.unparse(given.written))
             return _Change("__node__.type", one.device_raises, message)
@@ -133,7 +133,7 @@ class Types:
 
     def _of_text(self, given: _Given, call: Node, one: _Api) -> _Change | None:
         """`"cuda:0"` and `f"cuda:{rank}"`."""
-        if self._devices.kind(given.node) is not Kind.INDEXED or not one.index_matters:
+        if self._devices.kind(given.node, call.guard) is not Kind.INDEXED or not one.index_matters:
             return None
         segment = self._index.text(given.written).lstrip("fFrRuU")
         kind = start_of(given.node).partition(":")[0]
@@ -143,7 +143,7 @@ class Types:
 
     def _of_str(self, inner: _Given, call: Node, one: _Api) -> _Change | None:
         """`str(device)`; `str(…)` may also spell an enumeration: only what is called a device is worth a question."""
-        kind, text = self._devices.kind(inner.node), self._index.text(inner.written)
+        kind, text = self._devices.kind(inner.node, call.guard), self._index.text(inner.written)
         sounds = ast.unparse(inner.written).rpartition(".")[2].lower().endswith(("device", "device()"))
         if not one.index_matters or kind is Kind.TYPE or not sounds:
             return None
@@ -164,7 +164,7 @@ class Types:
         return next((one for one, node in finals.items() if isinstance(one, str) and names(node) == ("torch",)), None)
 
     def _misnamed(self, call: Node, wrong: _Given, one: _Api) -> Answer:
-        change, kind = self._change(wrong, call, one), self._devices.kind(wrong.node)
+        change, kind = self._change(wrong, call, one), self._devices.kind(wrong.node, call.guard)
         if (
             change is None
             and kind is None

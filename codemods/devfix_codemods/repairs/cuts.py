@@ -14,7 +14,7 @@ from devfix_codemods.repairs.containers import registered
 from devfix_codemods.repairs.cut import SAFE, SUGGESTION, UNSAFE, Cut
 from devfix_codemods.repairs.elements import element
 from devfix_codemods.repairs.factories import array, factory
-from devfix_codemods.repairs.host_callers import leaves_half, meets_encoding
+from devfix_codemods.repairs.host_callers import leaves_half, leaves_operand, meets_encoding
 from devfix_codemods.repairs.modules import beside_module, made_module, where_given
 from devfix_codemods.repairs.readers import copies, wanted_on_host
 from devfix_codemods.repairs.repeated_moves import moved_again
@@ -41,7 +41,10 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     if cut is None:
         return None
     safety = _safety(analysis, conflict, cut)
-    if safety is Safety.SAFE and leaves_half(analysis, conflict, lambda one: _is_written(analysis, source, one)):
+    if safety is Safety.SAFE and (
+        leaves_half(analysis, conflict, lambda one: _is_written(analysis, source, one))
+        or leaves_operand(analysis, conflict, lambda one: _fixed(analysis, source, one)[1])
+    ):
         safety = Safety.UNSAFE
     if (
         safety is Safety.UNSAFE and leaves_half(analysis, conflict, lambda one: _has_cut(analysis, source, one))
@@ -57,9 +60,15 @@ def _has_cut(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
 
 def _is_written(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
     """Whether a conflict has a fix that is more than a suggestion."""
+    return _fixed(analysis, source, conflict)[0]
+
+
+def _fixed(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[bool, bool]:
+    """Whether a conflict has by itself a fix that is more than a suggestion, and one that is safe."""
     if conflict not in analysis.written:
         cut = next(_cuts(analysis, source, conflict), None)
-        analysis.written[conflict] = cut is not None and _safety(analysis, conflict, cut) is not Safety.SUGGESTION
+        safety = _safety(analysis, conflict, cut) if cut is not None else None
+        analysis.written[conflict] = safety not in {None, Safety.SUGGESTION}, safety is Safety.SAFE
     return analysis.written[conflict]
 
 

@@ -34,6 +34,28 @@ def leaves_half(analysis: Analysis, conflict: Conflict, is_written: Callable[[Co
     )
 
 
+def leaves_operand(analysis: Analysis, conflict: Conflict, is_safe: Callable[[Conflict], bool]) -> bool:
+    """Whether another value of the host surely is an operand beside this one, and nothing as safe moves it: what both
+    of them are given to works where they are, and fails where one of them is moved."""
+    if conflict.birth.birth is Birth.READER or conflict.end.place.where is not Where.DEVICE:
+        return False
+    beside = {one.end for one in analysis.ends(conflict.birth) if _stands_beside(one, conflict)}
+    return bool(beside) and any(one.birth in beside and not is_safe(one) for one in analysis.conflicts)
+
+
+def _stands_beside(one: Conflict, conflict: Conflict) -> bool:
+    """Whether a path leads to a value of the host by an operation of both, and not by what the device gives."""
+    if one.end.place.where is not Where.HOST or one.confidence < JOINS or one.is_supported:
+        return False
+    steps = iter(one.path)
+    met = next((step.node for step in steps if step.edge.turn is Turn.MEET), None)
+    behind = next(steps, None)
+    if met is None or behind is None:
+        return False
+    way = {step.node for step in conflict.path}
+    return met not in way or (behind.node not in way and behind.node.index < met.index)
+
+
 def meets_encoding(analysis: Analysis, conflict: Conflict, is_written: Callable[[Conflict], bool]) -> bool:
     """Whether the value belongs with an encoding as surely, which nothing brings to where the caller is."""
     if conflict.end.place.where is not Where.CALLER:
