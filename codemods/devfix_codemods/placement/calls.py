@@ -6,7 +6,7 @@ from types import MappingProxyType
 from devfix_codemods.catalogue import Effect, effect, method_effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name, names, resolved
+from devfix_codemods.ir.keys import names, resolved
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 
 EMPTY: Mapping[Node, Class] = MappingProxyType({})
@@ -94,18 +94,13 @@ def _called(callee: Node, instances: dict[Node, Class]) -> Function | None:
     if (function := function_named(callee)) is not None:
         return function
     callee = resolved(callee)
-    if (itself := _object(callee, instances)) is not None and not any(map(_is_unread, itself.bases)):
+    if (itself := _object(callee, instances)) is not None and not any(names(one) for one in itself.bases):
         return method(itself, "__call__")
     if callee.op is Op.ATTR:
         owner = _object(callee.args[0], instances)
         if owner is not None:
             return method(owner, str(callee.extra))
     return None
-
-
-def _is_unread(base: Node) -> bool:
-    """Whether a base of a class may call something else first, as modules do; `object` calls nothing."""
-    return bool(names(base)) and name(base) != "builtins.object"
 
 
 def _object(node: Node, instances: dict[Node, Class], depth: int = 0) -> Class | None:
