@@ -119,3 +119,28 @@ def test_a_device_for_a_loop_and_its_head_is_bound_above_it(rule) -> None:
     )
     after = rule.fixed(program, unsafe=True)
     assert "    device = next(model.parameters()).device\n    for z in model(x.to(device)):\n" in after
+
+
+UNPACKED = """
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = torch.nn.Linear(3, 3)
+        def forward(self, x):
+            return self.fc(x)
+        def step(self, {given}):
+            {unpacked}
+            x = x.type(torch.cuda.FloatTensor)
+            return F.cross_entropy(self(x), y)
+"""
+
+
+def test_what_was_unpacked_with_the_value_is_where_that_was(rule):
+    program = UNPACKED.format(given="batch", unpacked="x, y = batch")
+    after = rule.unchanged_unless_unsafe(HEAD + dedent(program))
+    assert "x = x.to(next(self.parameters()).device, torch.float32)" in after
+
+
+def test_what_is_given_beside_it_is_followed(rule):
+    program = UNPACKED.format(given="x, y", unpacked="self.eval()")
+    assert "x = x.to(y.device, torch.float32)" in rule.fixed(HEAD + dedent(program))

@@ -125,7 +125,7 @@ class Followings:
             end = conflict.end
             if end.place.where is Where.HOST or end.node in own or self._is_spelled(end):
                 continue
-            if self._crosses_move(conflict) or _is_within(conflict, sources):
+            if self._crosses_move(conflict) or _is_within(conflict, sources) or _came_together(end.node, own):
                 continue
             sure = conflict.confidence * exp(sum(COSTS[one] for one in end.links))
             if sure >= LIKELY:
@@ -241,6 +241,11 @@ def _is_within(conflict: Conflict, sources: set[Node]) -> bool:
     """Whether it is what a value was computed of that meets the other, before the value was there."""
     before = conflict.meeting.before if conflict.meeting is not None else None
     return before is not None and before.node in sources
+
+
+def _came_together(other: Node, moved: Set[Node]) -> bool:
+    """`x, y = batch`, of which one is moved: the other is where both were, which is no place to go."""
+    return other.op is Op.ITEM and any(one.op is Op.ITEM and one.args[0] is other.args[0] for one in moved)
 
 
 def _may_be_session(node: Node, guard: Guard) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.edits.quotes import unquoted
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.placement.analysis import HOST_WINS
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.naming import is_device_text
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.wanted_on_host import HOST_WINS
 from devfix_codemods.repairs.points import before
 from devfix_codemods.repairs.spelling import spelled
 

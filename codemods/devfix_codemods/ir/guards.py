@@ -1,7 +1,7 @@
 """What a test says on the path where it holds, and where it does not."""
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.ir.nodes import ALWAYS, Guard, Literal, Node, Op
@@ -26,6 +26,21 @@ def joined(first: Guard, second: Guard) -> Guard:
         return first
     both = first | second
     return both if len(both) <= MOST_LITERALS else first
+
+
+def covers(guards: Sequence[Guard]) -> bool:
+    """Whether one of several conditions holds on every path: that none is left open, or both answers of a test."""
+    if frozenset() in guards:
+        return True
+    tested = [one for guard in guards for one in guard]
+    both = next((atom for atom, holds in tested if (atom, not holds) in tested), None)
+    return both is not None and all(covers(_where(guards, (both, holds))) for holds in (True, False))
+
+
+def _where(guards: Sequence[Guard], known: Literal) -> list[Guard]:
+    """What is left of several conditions where one literal is known to hold."""
+    atom, holds = known
+    return [one - {known} for one in guards if (atom, not holds) not in one]
 
 
 class Tests:

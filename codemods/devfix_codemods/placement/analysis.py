@@ -28,6 +28,7 @@ from devfix_codemods.placement.other_files import is_plain
 from devfix_codemods.placement.places import HOST, Where
 from devfix_codemods.placement.search import Conflict, ends
 from devfix_codemods.placement.strengths import STRENGTHS
+from devfix_codemods.placement.wanted_on_host import HOST_WINS, is_wanted_on_host
 from devfix_codemods.source import Source as File
 
 
@@ -210,7 +211,7 @@ class Analysis:
             elsewhere = [one for one in elsewhere if not (one.is_of_index and one.end.place.where is Where.CALLER)]
         if birth.birth in MADE | OF_BATCHES and elsewhere:
             elsewhere = [one for one in self._before_moves(birth, elsewhere, found) if not self._is_read_behind(one)]
-            elsewhere = [one for one in elsewhere if not (one.begins_beside and _is_wanted_on_host(one, found))]
+            elsewhere = [one for one in elsewhere if not (one.begins_beside and is_wanted_on_host(one, found))]
         if birth.by is not None and birth.by.op is Op.ITEM:  # what is not moved here may be on the host as well
             elsewhere = [one for one in elsewhere if one.end.birth is Birth.MOVE]
         if birth.birth is Birth.READER:
@@ -342,8 +343,6 @@ _OF_ITSELF = frozenset({Turn.UP, Turn.SAME, Turn.OUT})
 """Ways from a value to its copies, and to parts of it."""
 SURELY_MET = 0.8
 """How sure it must be that a value meets one that is moved afterwards."""
-HOST_WINS = 0.6
-"""How much weaker a path to the host may be that settles where something is."""
 MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
 LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant"})
@@ -379,21 +378,6 @@ def _stays_elsewhere(host: Conflict, moved: Conflict) -> bool:
     """Whether a value stays on the host on another branch than that on which the program moves it."""
     chosen = host.end.birth is Birth.CHOSEN_HOST or moved.end.birth is not Birth.MOVE
     return not chosen and contradictory(host.guard, moved.guard)
-
-
-def _is_wanted_on_host(conflict: Conflict, found: list[Conflict]) -> bool:
-    """Whether the value itself meets what is copied to the host, or numpy reads it: then its neighbours say nothing.
-
-    An index on the host may pick from what is anywhere. A reader that writes through the array is no doubt here.
-    """
-    return any(
-        one.end.birth in {Birth.READER, Birth.CHOSEN_HOST}
-        and one.together >= HOST_WINS * conflict.confidence
-        and one.guard <= conflict.guard
-        and not one.is_supported
-        and not any(step.edge.link.startswith("index") for step in one.path)
-        for one in found
-    )
 
 
 def _is_host(conflict: Conflict) -> bool:

@@ -9,6 +9,7 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement import arguments
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import bound, goes_through, left_to_default, method
+from devfix_codemods.placement.host_functions import prepares_data
 from devfix_codemods.placement.kinds import PLACELESS
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_loss
 from devfix_codemods.placement.operation_constraints import Operations
@@ -194,7 +195,7 @@ class Calls:
         if (same := self._births.same_module(node)) is not None and not self._births.has_device(node):
             self._graph.same(same, node, "call", node.guard)
             return
-        if self._is_placed_already(node):
+        if self._is_placed_already(node) or self._makes_data(callee):
             return
         given = self._left_where_it_is(node)
         if self._kinds.is_module(node) and not self._kinds.is_module(callee):  # it is made of options, and of modules
@@ -264,6 +265,11 @@ class Calls:
             return given
         labels = {arguments.argument(call, 1, "labels"), arguments.keyword(call, "ref_labels")}
         return tuple(one for one in given if one not in labels)
+
+    def _makes_data(self, callee: Node) -> bool:
+        """`Rows(x, y)`: a data set of another file keeps what it gets, each part for itself."""
+        made = self._kinds.imported.class_of(callee)
+        return made is not None and prepares_data(made, self._kinds)
 
     def _shares_nothing(self, callee: Node) -> bool:
         """Whether a callee has no tensors; of one that is not known well, nothing says by a move where it computes."""

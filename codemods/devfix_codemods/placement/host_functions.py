@@ -20,7 +20,7 @@ def host_functions(module: Module, kinds: Kinds, calls: dict[Node, Function]) ->
     found = {one for one in module.functions if is_test(one, kinds)}
     found |= _called_on_host(module, kinds, calls)
     for owner in module.classes:
-        if _prepares_data(owner, kinds):
+        if prepares_data(owner, kinds):
             found |= set(owner.methods.values())
     for node in module.of(Op.CALL):
         collate = keyword(node, "collate_fn")
@@ -41,7 +41,8 @@ def is_test(function: Function, kinds: Kinds) -> bool:
     )
 
 
-def _prepares_data(owner: Class, kinds: Kinds) -> bool:
+def prepares_data(owner: Class, kinds: Kinds) -> bool:
+    """Whether the objects of a class give loaders what they load: a data set, a transform, a collator."""
     if owner.name.endswith(_PREPARING) and owner not in kinds.module_classes:
         return True
     return not kinds.derives_from_module(owner) and any(

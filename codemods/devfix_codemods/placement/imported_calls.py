@@ -103,7 +103,7 @@ def _choices(node: Node) -> tuple[Node, ...]:
 
 
 def _moved_parameter(node: Node) -> Node | None:
-    """The parameter that a value is a moved copy of: `Variable(x).cuda()`, `x.to(device)`."""
+    """The parameter that a value is a moved copy of: `Variable(x).cuda()`, `x.to(torch.float32).to(device)`."""
     moved = False
     for _ in range(MOST_STEPS):
         if node.op is Op.PARAM:
@@ -115,7 +115,7 @@ def _moved_parameter(node: Node) -> Node | None:
         row = effect_of(callee)
         if row is Effect.CUDA or (row is Effect.MOVE and not any(_is_type(one) for one in node.args[1:])):
             moved = True
-        elif row not in {Effect.PASS, Effect.SAME}:
+        elif row not in {Effect.PASS, Effect.SAME, Effect.MOVE}:
             return None
         if len(node.args) < 2 and found:
             return None

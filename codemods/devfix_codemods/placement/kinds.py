@@ -310,6 +310,11 @@ class Kinds(Facts):
         """The class of this file of which a value is an object."""
         return self.instances.get(self.find(node))
 
+    def imported_class_of(self, node: Node) -> Class | None:
+        """The class of another file of which a value is an object, wherever this file makes it."""
+        found = {self.imported.class_of(one.args[0]) for one in self._makers.get(self.find(node), ())}
+        return found.pop() if len(found) == 1 else None
+
     def may_live(self, node: Node) -> bool:
         """Whether a value may be somewhere at all."""
         if node.op in {Op.CONST, Op.FUNCTION, Op.CLASS, Op.REF}:

@@ -109,10 +109,16 @@ class Modules:
     def wrappers(self) -> None:
         """`DataParallel` wants its module on a device; a move of the wrapper takes the module there."""
         for node in self._parallel:
-            if not any(self._moves.of(root) for root in self._roots.of(node)):
+            if not any(self._moves.of(root) for root in self._roots.of(node)) and not self._is_only_unwrapped(node):
                 told = keyword(node, "device_ids") is not None or len(node.args) > 2
                 link = "data-parallel" if told or not _is_distributed(node) else "distributed"
                 self._graph.add(Source(node, CUDA, Birth.MOVE, (link,)))
+
+    def _is_only_unwrapped(self, wrapper: Node) -> bool:
+        """Whether a wrapper is never called, and only asked for its module again: it gives weights their names."""
+        read = self._module.read
+        users = [one for one in self._module.users.get(wrapper, ()) if one.op is not Op.PHI or one in read]
+        return bool(users) and all(one.op is Op.ATTR and one.extra == "module" for one in users)
 
     def _made(self, node: Node, link: str) -> None:
         if (

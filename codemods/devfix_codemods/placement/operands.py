@@ -2,7 +2,7 @@
 
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import bound
@@ -21,14 +21,19 @@ class Operands:
         self._moves = moves
 
     def unmoved(self, call: Node) -> tuple[Node, ...]:
-        """What a module gets, but for what its `forward`, which is read, moves itself."""
+        """What a module, or an object that is called, gets, but for what its method, which is read, moves itself."""
         lengths = self.on_host(call)
-        owner = self._kinds.class_of(call.args[0])
-        forward = method_of(owner, "forward") if owner is not None else None
+        forward = self._runs(call.args[0])
         if forward is None:
             return tuple(one for one in call.args[1:] if one not in lengths)
         moved = lengths | {argument for argument, parameter in bound(call, forward) if self._takes_itself(parameter)}
         return tuple(one for one in call.args[1:] if one not in moved)
+
+    def _runs(self, callee: Node) -> Function | None:
+        """What calling an object of a class runs."""
+        owner = self._kinds.class_of(callee) or self._kinds.imported_class_of(callee)
+        found = (method_of(owner, one) for one in ("forward", "__call__")) if owner is not None else ()
+        return next((one for one in found if one is not None), None)
 
     def on_host(self, call: Node) -> set[Node]:
         """What a call takes from the host, or must, and what it does not use: lengths."""

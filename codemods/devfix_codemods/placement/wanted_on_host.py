@@ -1,0 +1,33 @@
+"""Values that the code itself wants on the host, whatever stands beside them is moved to."""
+
+from collections.abc import Sequence
+
+from devfix_codemods.ir.guards import covers
+from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.search import Conflict
+
+HOST_WINS = 0.6
+"""How much weaker a path to the host may be that settles where something is."""
+
+
+def is_wanted_on_host(conflict: Conflict, found: Sequence[Conflict]) -> bool:
+    """Whether the value itself meets what is copied to the host, or numpy reads it: then its neighbours say nothing.
+
+    What it meets on each branch of a choice it meets: rows are gathered by one branch for the first, by another for
+    the rest.
+    """
+    return covers([one.guard - conflict.guard for one in found if _asks_for_host(conflict, one)])
+
+
+def _asks_for_host(conflict: Conflict, one: Conflict) -> bool:
+    """Whether a path leads to what is wanted on the host, surely enough.
+
+    An index on the host may pick from what is anywhere. Why a reader may want no copy is no doubt here: it writes
+    through the array.
+    """
+    return (
+        one.end.birth in {Birth.READER, Birth.CHOSEN_HOST}
+        and one.together >= HOST_WINS * conflict.confidence
+        and not one.is_supported
+        and not any(step.edge.link.startswith("index") for step in one.path)
+    )
