@@ -268,7 +268,7 @@ meter = Meter(6)
 for step in range(4):
     x = torch.randn(2, 5, 6, device=device)
     out = attend(layer(x), "soft" if step % 2 else "hard")
-    getattr(meter, "update")(out[0].detach().sum(0))
+    getattr(meter, sorted(vars(Meter))[-1])(out[0].detach().sum(0))
     out.square().mean().backward()
 print(out.detach().cpu().numpy().shape)
 """
