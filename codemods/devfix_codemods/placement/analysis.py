@@ -215,7 +215,6 @@ class Analysis:
         if birth.by is not None and birth.by.op is Op.ITEM:  # what is not moved here may be on the host as well
             elsewhere = [one for one in elsewhere if one.end.birth is Birth.MOVE]
         if birth.birth is Birth.READER:
-            elsewhere = [one for one in elsewhere if not self._is_left_on_host(one)]
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
             return with_independent_paths(elsewhere)
@@ -243,14 +242,6 @@ class Analysis:
             for node in (conflict.birth.node, *(step.node for step in before))
             for source in self.graph.sources.get(node, ())
             if source.by is not None and source.by.function is met.function and source.by.index > met.index
-        )
-
-    def _is_left_on_host(self, conflict: Conflict) -> bool:
-        """Whether what is read comes from a caller beside values that are moved here, and so is where they were."""
-        on_the_way = (conflict.birth.node, *(step.node for step in conflict.path))
-        beside = self.births.left_beside_moved
-        return conflict.end.birth is Birth.PARAMETER and any(
-            root in beside for one in on_the_way for root in self.births.roots(one)
         )
 
     def _is_of_inner(self, conflict: Conflict) -> bool:

@@ -83,8 +83,6 @@ class Births:
         """Of an argument and a device that a function of another file gets, where that wants one on the other."""
         self.copied: set[Node] = set()
         """Copies that stay where they are when what they were taken of is moved."""
-        self.left_beside_moved: set[Node] = set()
-        """What comes in one row with values that are moved, and need not be itself: it begins where those began."""
         self.read_elsewhere: set[Node] = set()
         """Calls of functions of other files of which each part that is unpacked is known to be made, moved or kept."""
         self.told_elsewhere: set[Node] = set()

@@ -96,11 +96,7 @@ class Families:
                 continue  # a function may get either, a number or a tensor
             given = self._is_given_by_method(one)
             comes = (given or self._comes_from_outside(one)) and not self._is_followed(one, moved)
-            if kind not in {None, Kind.TENSOR} or not comes:
-                continue
-            if self._joined.is_moved(one):
-                self._births.left_beside_moved.add(one)
-            else:
+            if kind in {None, Kind.TENSOR} and comes and not self._joined.is_moved(one):
                 lonely = one.op is Op.PARAM and len(moved) == 1
                 link = "parameter-beside-moved" if lonely else "unpacked-beside-moved"
                 self._births.beside_moved(one, base, "given-beside-moved" if given else link)
