@@ -35,11 +35,11 @@ TRAIN = """
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = Net(){moved}
-    criterion = nn.CrossEntropyLoss()
+    seen = 0
     for x, y in loader:
         x, y = x.to(device), y.to(device)
-        loss = criterion(model(x), y)
-        loss.backward()
+        out = model(x)
+        seen += len(out)
 """
 
 LOOP = """

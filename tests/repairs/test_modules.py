@@ -65,6 +65,54 @@ PLACES = {
         """,
         'vae = AutoencoderKL.from_pretrained("vae").to(device)\n',
     ),
+    "behind the branches that make it, as soon as there is a device": (
+        """
+        from nets import Deep, Flat
+        def main(options, batch):
+            if options.deep:
+                net = Deep(3)
+            elif options.flat:
+                net = Flat(3)
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            batch = batch.to(device)
+            optimizer = torch.optim.SGD(net.parameters())
+            net(batch).sum().backward()
+        """,
+        'else "cpu")\n    net.to(device)\n',
+    ),
+    "behind the cases that make it, as soon as there is a device": (
+        """
+        def main(kind, batch):
+            match kind:
+                case "deep":
+                    net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+                case _:
+                    net = nn.Linear(3, 3)
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            return net(batch.to(device))
+        """,
+        'else "cpu")\n    net.to(device)\n',
+    ),
+    "as it comes with other things": (
+        """
+        from nets import build
+        def main(batch, device):
+            net, history = build()
+            net.eval()
+            return net(batch.to(device))
+        """,
+        "    net, history = build()\n    net = net.to(device)\n",
+    ),
+    "as it is told to train": (
+        """
+        from nets import Net
+        def main(x, device):
+            net = Net(3)
+            net.train()
+            net(x.to(device)).backward()
+        """,
+        "net = Net(3).to(device)\n",
+    ),
     "though a method that makes an optimizer is told a device": (
         """
         from nets import Net
@@ -86,6 +134,31 @@ def test_where_it_is_moved(repairs, program: str, lines: str) -> None:
 
 
 LEFT = {
+    "branches of which one gives what may be anywhere": """
+        from nets import Flat
+        def main(net, batch):
+            if net is None:
+                net = Flat(3)
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            optimizer = torch.optim.SGD(net.parameters())
+            net(batch.to(device)).sum().backward()
+    """,
+    "one that is restored, under its name, by what is not read": """
+        from nets import Net, restore
+        def main(path, batch, device):
+            net, epoch = restore(path, Net)
+            net, epoch = restore(path, net)
+            net.eval()
+            return net(batch.to(device))
+    """,
+    "one that scales what a model computes": """
+        from nets import Rescale
+        def main(x, y, device):
+            net = nn.Linear(3, 3).to(device)
+            rescale = Rescale(3)
+            loss = nn.functional.mse_loss(rescale(net(x.to(device))), y.to(device))
+            loss.backward()
+    """,
     "one beside a device alone": """
         from diffusers import AutoencoderKL
         def main(n, device):
@@ -211,3 +284,15 @@ def test_what_a_function_gives_away_may_be_moved_there(repairs, told: str, given
 def test_what_makes_a_module_and_forgets_the_device_that_it_is_told(repairs) -> None:
     program = BUILT.format(told=", device", given=", device", moved="")
     assert repairs.added(program, Safety.UNSAFE) == ["model = Net(sizes, 3).to(device)"]
+
+
+def test_what_a_loss_gets_is_told_with_a_suggestion(repairs) -> None:
+    program = """
+        from nets import Net
+        def main(x, y, device):
+            net = Net(3)
+            loss = nn.functional.cross_entropy(net(x.to(device)), y.to(device))
+            loss.backward()
+    """
+    assert repairs.added(program, Safety.SUGGESTION) == ["net = Net(3).to(device)"]
+    assert repairs.added(program, Safety.UNSAFE) == []

@@ -164,6 +164,8 @@ class Births:
                     self._moves.after(node)
                 elif node.op is Op.ITEM and is_read_from_file(node):
                     self.graph.add(Source(node, HOST, Birth.ARRAY, ("array-made",)))
+                elif node.op is Op.ITEM and self.kinds.is_module(node):
+                    self._modules.unpacked(node)
                 elif node not in self.callees and says_host(node) and self._may_be_tensor(node):
                     self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("named-for-host",)))
                 if node not in self.callees:
@@ -337,8 +339,9 @@ class Births:
 
     def made_beside(self, node: Node) -> None:
         """A module that came with one which is moved."""
-        if not self.defaults.managed and not self.graph.sources.get(node):
-            self.graph.add(Source(node, HOST, Birth.MODULE, ("unpacked-beside-moved",)))
+        known = self.graph.sources.get(node, [])
+        if not self.defaults.managed and all(one.links == ("built-by-unknown",) for one in known):
+            self.graph.sources[node] = [Source(node, HOST, Birth.MODULE, ("unpacked-beside-moved",))]
 
     def was_elsewhere(self, node: Node) -> None:
         """What the program copies to the host was not there. Only readers of numpy believe that."""

@@ -39,6 +39,7 @@ from devfix_codemods.placement.uses import (
     moved_operands,
     parts_of_displays,
     parts_of_one,
+    trained_models,
 )
 from devfix_codemods.placement.values import given_elsewhere, of_field, of_value
 
@@ -70,6 +71,8 @@ class Kinds(Facts):
         self.of_own_words: dict[Function, frozenset[Node]] = {}
         """Parameters that take no names of devices, of the functions that were asked for theirs."""
         self.stateful: list[Node] = []
+        self.models: list[Node] = []
+        """What computes of a batch what a loss gets."""
         self.of_moved_classes: set[Node] = set()
         """Modules of classes of which the program moves one: making them moves none."""
         self.losses: list[Node] = []
@@ -116,6 +119,7 @@ class Kinds(Facts):
         self._trained = {self.find(one) for one in callees}
         self._trained_names = {one.extra for one in callees if one.op is Op.PARAM}
         called_models(self)
+        trained_models(self)
         called_parts(self)
         computed_by_modules(self)
         for function in module.functions:
@@ -198,6 +202,10 @@ class Kinds(Facts):
     def has_parameters(self, node: Node) -> bool:
         """Whether the parameters, or the state, of a module are asked for."""
         return self.is_among(node, self.stateful)
+
+    def is_model(self, node: Node) -> bool:
+        """Whether what a module computes of a batch is given to a loss."""
+        return self.is_among(node, self.models)
 
     def given_anywhere(self) -> Mapping[Node, list[Node]]:
         """What the calls in this file and in others give each parameter."""

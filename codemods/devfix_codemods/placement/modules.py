@@ -18,6 +18,7 @@ from devfix_codemods.placement.naming import sounds_like_options, sounds_like_ru
 from devfix_codemods.placement.placed_parts import needs_no_move
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.roots import Roots
+from devfix_codemods.placement.unpacked import is_bound_again
 
 
 class Modules:
@@ -91,6 +92,16 @@ class Modules:
         """An object of a class that is not read."""
         self._made(node, self._sort_of(node))
 
+    def unpacked(self, part: Node) -> None:
+        """`model, history = build(options)`: what a function that is not read gives beside other things."""
+        call = part.args[0]
+        if call.op is not Op.CALL or call in self._kinds.calls or may_place(self._kinds, call) or has_device(call):
+            return
+        unread = any(effect(canonical(one)) is None for one in names(call.args[0]))
+        given = any(map(self._kinds.is_module, call.args[1:])) or is_bound_again(part, call)  # so it may be given back
+        if unread and not given and self._kinds.is_module(part) and self._kinds.has_parameters(part):
+            self._made(part, "built-by-unknown", call)
+
     def of_looked_up(self, node: Node) -> None:
         """`models.__dict__[name]()`; what a table may hold that is not read may place what it makes."""
         if looked_up.makes_module(self._kinds, node):
@@ -120,7 +131,9 @@ class Modules:
         users = [one for one in self._module.users.get(wrapper, ()) if one.op is not Op.PHI or one in read]
         return bool(users) and all(one.op is Op.ATTR and one.extra == "module" for one in users)
 
-    def _made(self, node: Node, link: str) -> None:
+    def _made(self, node: Node, link: str, by: Node | None = None) -> None:
+        """A module that a call gives, or that is taken out of what another one `by` gives."""
+        by = by or node
         if (
             self._defaults.is_under_device(node)
             or self._defaults.managed
@@ -129,18 +142,18 @@ class Modules:
         ):
             return
         for word, placed in (("device", self._moves.placed), ("map_location", self._moves.loaded)):
-            if keyword(node, word) is not None:
+            if keyword(by, word) is not None:
                 if node not in self._owned:
                     placed(node)
                 return
-        if not _PLACED_BY.isdisjoint(node.extras):
+        if not _PLACED_BY.isdisjoint(by.extras):
             return
-        if self._is_told(node):
+        if self._is_told(by):
             return
-        if link == "built-by-unknown" and not node.args[1:]:
+        if link == "built-by-unknown" and not by.args[1:]:
             link = "used-as-module"
         links = [link]
-        if has_device(node):
+        if has_device(by):
             links.append("given-options")
         if node in self._handed:
             links.append("handed-over")
@@ -244,7 +257,7 @@ class Modules:
     def _sort_of(self, node: Node) -> str:
         """How surely what an unread class makes is a module with parameters."""
         if not self._kinds.says(node, Kind.MODULE) or not self._kinds.has_parameters(node):
-            return "maybe-bare"
+            return "built-by-unknown" if self._kinds.is_model(node) else "maybe-bare"
         if sounds_like_runner(name(node.args[0]) or ""):
             return "named-as-runner"
         told = node not in self._kinds.of_moved_classes and self._gets_options(node)

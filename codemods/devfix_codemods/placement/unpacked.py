@@ -20,3 +20,12 @@ def returned_at(part: Node, called: Function) -> list[tuple[Node, Guard]] | None
     # a display that is too short for the position, `return None, None` of three, fails where it is unpacked
     long = [(value, guard) for value, guard in displays if position < len(value.args)]
     return [(value.args[position], guard) for value, guard in long] or None
+
+
+def is_bound_again(part: Node, call: Node) -> bool:
+    """`model, epoch = restore(path, model)`: a part that is bound to the name of what the call gets."""
+    named = part.syntax.id if isinstance(part.syntax, ast.Name) else None
+    values = (
+        [*call.syntax.args, *(one.value for one in call.syntax.keywords)] if isinstance(call.syntax, ast.Call) else []
+    )
+    return any(isinstance(one, ast.Name) and one.id == named for one in values)

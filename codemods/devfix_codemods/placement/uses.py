@@ -267,6 +267,23 @@ def _is_of_module(kinds: "Kinds", node: Node) -> bool:
     return owner in kinds.module_classes and node.op is Op.ATTR and node.args[0] is node.function.self_node
 
 
+def trained_models(kinds: "Kinds") -> None:
+    """What is told to train, and is trained by what it computes, has parameters; what computes of a batch what a loss
+    gets may have some."""
+    called = [one for one in kinds.module.of(Op.CALL) if one in kinds.differentiable]
+    given = {kinds.find(each) for one in called if kinds.is_loss(one.args[0]) for each in one.args[1:]}
+    by_models = {kinds.find(one) for one in called if kinds.of(one.args[0]) is Kind.MODULE}
+    told = {kinds.find(one.args[0]) for one in kinds.module.of(Op.ATTR) if one.extra == "train"}
+    for call in called:
+        callee = call.args[0]
+        if kinds.of(callee) is not Kind.MODULE:
+            continue
+        if kinds.find(callee) in told:
+            kinds.stateful.append(callee)
+        elif kinds.find(call) in given and not any(kinds.find(one) in by_models for one in call.args[1:]):
+            kinds.models.append(callee)
+
+
 def called_parts(kinds: "Kinds") -> None:
     """What a container of modules holds, and is called, is a module."""
     for part in [node.args[0] for node in kinds.module.of(Op.CALL)]:

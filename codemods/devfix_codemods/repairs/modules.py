@@ -59,7 +59,7 @@ def _is_kept(parameter: Node) -> bool:
 
 
 def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """`net.to(device)` behind the branches, each of which makes the module."""
+    """`net.to(device)` behind the branches, each of which makes the module, as soon as there is a device."""
     node = conflict.birth.node
     match node.statement:
         case ast.Assign(targets=[ast.Name(id=name)]):
@@ -67,17 +67,12 @@ def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> It
         case _:
             return
     for choice in ast.walk(node.function.syntax):
-        if not isinstance(choice, ast.If) or all(one is not node.statement for one in ast.walk(choice)):
+        if not isinstance(choice, _CHOICES) or all(one is not node.statement for one in ast.walk(choice)):
             continue
-        point = Point(node.function.after.get(choice, {}), node.function.guards.get(choice, node.guard), node)
-        made = point.environment.get(name)
-        if made is None or made.op is not Op.PHI or not _are_modules(analysis, made):
-            continue
-        for suffix in _suffixes(analysis, conflict, point):
-            if suffix.test is None:
-                edit = InsertStatement(source.span(choice), "after", f"{name}{suffix.text}")
-                yield Cut((edit, *suffix.edits), suffix.title(name))
-        return
+        made = node.function.after.get(choice, {}).get(name)
+        if made is not None and made.op is Op.PHI and _are_modules(analysis, made):
+            yield from _before_use(analysis, source, conflict, made, rest_of_block(node.function, choice))
+            return
 
 
 def _are_modules(analysis: Analysis, choice: Node) -> bool:
@@ -147,6 +142,8 @@ def _is_used_before(node: Node, move: Node, analysis: Analysis) -> bool:
 def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
     return (one.of_module for one in suffixes(analysis, conflict, point))
 
+
+_CHOICES = (ast.If, ast.Match, ast.Try)
 
 # As soon as there is a device
 
