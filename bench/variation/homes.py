@@ -81,6 +81,11 @@ def _definitions(writer: Writer) -> list[str]:
             "",
             "",
         ]
+    if shape.network == "builder":
+        parts, depth = name["parts"], name["n"]
+        lines += [f"def {name['build']}({depth}):", f"    {parts} = []", f"    for _ in range({depth}):"]
+        lines += [f"        {parts}.append(nn.Linear(4, 4))", f"    {parts}.append(nn.Linear(4, 2))"]
+        lines += [f"    return nn.Sequential(*{parts})", "", ""]
     return lines
 
 

@@ -37,6 +37,8 @@ def network(shape: Shape, role: str = "net") -> New:
     made = {
         "class": "{Net}()",
         "sequential": "nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))",
+        "builder": "{build}(2)",
+        "choice": "(nn.Linear(4, 2) if torch.initial_seed() == 0 else nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2)))",
     }.get(shape.network, "nn.Linear(4, 2)")
     return New(role, made, is_module=True)
 

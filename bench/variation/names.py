@@ -72,6 +72,7 @@ _USUAL: Mapping[str, str] = {
     "main": "main",
     "fit": "train",
     "put": "to_device",
+    "build": "build_model",
     "gather": "collate",
     "bar": "tqdm",
     "file": "training",
@@ -82,7 +83,7 @@ _FRUITS = """
     raisin salak tamarind ugli vanilla walnut ximenia yuzu zucca acai bilberry citron date endive feijoa grape
     hop icaco jambul kumquat lime mulberry nutmeg orange pear quandong rambutan sloe tangelo ugni voavanga
     wampee yangmei acerola bael cassis durian emblic fennel garlic huckle imbe jaboti korlan longan medlar noni
-    oak peach rowan
+    oak peach rowan sorb
 """
 _LETTERS = [*"abcegjklopqrsuvwxyz", *(first + second for first in "abcegh" for second in "abcgkmpquvxyz")]
 

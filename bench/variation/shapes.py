@@ -20,7 +20,7 @@ AXES: Mapping[str, Sequence[str]] = {
     "guard": ("none", "flag", "available", "ternary"),
     "move": ("cuda", "to-device", "to-self", "to-0", "to-keyword", "to-other", "to-string"),
     "form": ("inline", "named", "comprehension", "helper"),
-    "network": ("linear", "sequential", "class"),
+    "network": ("linear", "sequential", "class", "builder", "choice"),
 }
 """The values of each axis."""
 

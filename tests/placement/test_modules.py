@@ -99,6 +99,8 @@ CONTAINERS = {
     "told nothing": (f"net = nn.Sequential(nn.Linear(3, 3), {PLACED})", True),
     "told the host": ("net = nn.Sequential(nn.Linear(3, 3, device='cpu'))", True),
     "put into a list": (f"row = [{PLACED}]\nrow.append(nn.Linear(3, 3))\nnet = nn.Sequential(*row)", True),
+    "put into an empty list": ("row = []\nfor _ in x: row.append(nn.Linear(3, 3))\nnet = nn.Sequential(*row)", True),
+    "of what holds nothing": ("net = nn.Sequential(*[nn.ReLU(), nn.Tanh()])", False),
     "of itself": ("row = [nn.Linear(3, 3)]\nrow.append(nn.Sequential(*row))\nnet = nn.Sequential(*row)", True),
 }
 

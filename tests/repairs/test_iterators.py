@@ -64,3 +64,26 @@ def test_the_next_one(repairs) -> None:
     program = PROGRAM.format(iterable="()") + "rows = itertools.cycle(loader)\ny = next(rows)\nnet(y)"
     (added,) = repairs.added(program)
     assert added.startswith("y = next(rows).to(device")
+
+
+MAPPED = """
+def main(loader, device):
+    net = nn.Linear(3, 3)
+    put = lambda one: one.to(device)
+    for batch in loader:
+        {mapped}
+        F.cross_entropy(net(x), y)
+"""
+
+
+@pytest.mark.parametrize(
+    "mapped",
+    ["x, y = map(put, batch)", "x, y = list(map(put, batch))", "x, y = batch\n        x, y = map(put, (x, y))"],
+)
+def test_a_module_that_meets_what_is_mapped_is_moved(repairs, mapped: str) -> None:
+    assert repairs.added(MAPPED.format(mapped=mapped), Safety.UNSAFE) == ["net = nn.Linear(3, 3).to(device)"]
+
+
+@pytest.mark.parametrize("mapped", ["x, y = map(torch.squeeze, batch)", "rows = list(map(net, loader))"])
+def test_what_is_mapped_and_not_moved(repairs, mapped: str) -> None:
+    assert repairs.added(MAPPED.format(mapped=f"{mapped}; x, y = batch"), Safety.UNSAFE) == []

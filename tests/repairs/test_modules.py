@@ -93,6 +93,17 @@ PLACES = {
         """,
         'else "cpu")\n    net.to(device)\n',
     ),
+    "behind the line that chooses it, as soon as there is a device": (
+        """
+        from nets import Deep
+        def main(deep, batch):
+            net = Deep(3) if deep else nn.Linear(3, 3)
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            optimizer = torch.optim.SGD(net.parameters())
+            net(batch.to(device)).sum().backward()
+        """,
+        'else "cpu")\n    net.to(device)\n',
+    ),
     "as it comes with other things": (
         """
         from nets import build

@@ -15,8 +15,10 @@ VALUE = "value"
 class Elements(Expressions):
     """Expressions, and the elements of iterables."""
 
-    def element(self, iterable: Node, target: ast.AST) -> Node:
+    def element(self, iterable: Node, target: ast.AST | None) -> Node:
         """What a loop over `iterable` gives in a turn; of `enumerate`, `zip` and `items`, its parts."""
+        if iterable in self.mappings:
+            return self._of_mapping(*self.mappings[iterable], target)
         if iterable.op is Op.CALL:
             callee = iterable.args[0]
             made = self._of_iterator(name(callee), iterable, target)
@@ -29,7 +31,24 @@ class Elements(Expressions):
                 return self.node(Op.ITER, target, callee.args, VALUE)
         return self.node(Op.ITER, target, (iterable,))
 
-    def _of_iterator(self, called: str | None, iterable: Node, target: ast.AST) -> Node | None:
+    def mapped(self, call: ast.Call, function: Node, iterables: Sequence[Node]) -> Node:
+        """`map(function, rows)` is `(function(row) for row in rows)`; of a display, a row of the calls for its parts.
+
+        No expression of the program stands for these calls and what they get, so that these have no syntax.
+        """
+        first = iterables[0]
+        if len(iterables) == 1 and first.op is Op.SEQUENCE and first.syntax in call.args:
+            calls = [self.node(Op.CALL, None, (function, part), (None,)) for part in first.args]
+            return self.node(Op.SEQUENCE, call, tuple(calls), "list")
+        made = self.node(Op.COMPREHENSION, call, (self._of_mapping(function, iterables, None),), "generator")
+        self.mappings[made] = function, iterables
+        return made
+
+    def _of_mapping(self, function: Node, iterables: Sequence[Node], target: ast.AST | None) -> Node:
+        parts = self._each(iterables, target)
+        return self.node(Op.CALL, target, (function, *parts), (None,) * len(parts))
+
+    def _of_iterator(self, called: str | None, iterable: Node, target: ast.AST | None) -> Node | None:
         """An element of what Python makes an iterator of; None where it is no such."""
         args = [one for one, word in zip(iterable.args[1:], iterable.extras) if word is None]
         if not args or "*" in iterable.extras:
@@ -39,11 +58,9 @@ class Elements(Expressions):
             return self.node(Op.SEQUENCE, target, (number, self.element(args[0], target)), "tuple")
         if called in {"builtins.zip", "itertools.zip_longest"}:
             return self.node(Op.SEQUENCE, target, self._each(args, target), "tuple")
-        if called == "builtins.map" and len(args) > 1:
-            return self.node(Op.CALL, target, (args[0], *self._each(args[1:], target)), (None,) * (len(args) - 1))
         if called == "builtins.filter" and len(args) == 2:
             return self.element(args[1], target)
         return self.element(args[0], target) if called in PASSING or shows_progress(iterable) else None
 
-    def _each(self, iterables: Sequence[Node], target: ast.AST) -> tuple[Node, ...]:
+    def _each(self, iterables: Sequence[Node], target: ast.AST | None) -> tuple[Node, ...]:
         return tuple(self.element(one, target) for one in iterables)

@@ -2,7 +2,7 @@
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
@@ -39,6 +39,8 @@ class Expressions:
         self.calls: dict[ast.expr, Node] = {}
         self.refilled: set[Node] = set()
         """Displays in which methods have put other values in the place of those that are written there."""
+        self.mappings: dict[Node, tuple[Node, Sequence[Node]]] = {}
+        """The functions that `map` gives the elements of iterables, and these, by what stands for its result."""
         self.shared: set[str] = set()
         self.owner: Class | None = None
         self._snapshot: Environment | None = None
@@ -190,6 +192,8 @@ class Expressions:
             return self._read(one, *read)
         if callee.extra == "builtins.dict" and names and not {None, "*", "**"}.intersection(names):
             return self.node(Op.MAPPING, one, tuple(args[1:]), tuple(names))  # `dict(x=1)` is `{"x": 1}`
+        if callee.extra == "builtins.map" and len(args) > 2 and not any(names):
+            return self.mapped(one, args[1], args[2:])
         if is_next_of_iterator(callee) and not names:  # as Python 2 and old loaders of torch have it: `next(rows)`
             args, names = [self.node(Op.REF, one.func, (), "builtins.next"), callee.args[0]], [None]
         made = self.node(Op.CALL, one, tuple(args), tuple(names))
@@ -325,7 +329,10 @@ class Expressions:
     def bind(self, target: ast.expr, value: Node) -> None:
         raise NotImplementedError
 
-    def element(self, iterable: Node, target: ast.AST) -> Node:
+    def element(self, iterable: Node, target: ast.AST | None) -> Node:
+        raise NotImplementedError
+
+    def mapped(self, call: ast.Call, function: Node, iterables: list[Node]) -> Node:
         raise NotImplementedError
 
     def define(self, syntax: "Definition", name: str) -> Function:

@@ -1,9 +1,12 @@
 """Modules of torch that hold no tensors: they live nowhere, wherever they are moved."""
 
+import ast
+
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.nodes import walk
 from devfix_codemods.placement.arguments import is_none
 
 
@@ -13,12 +16,15 @@ def is_stateless(call: Node) -> bool:
         return False
     qualified = canonical(name(call.args[0]) or "")
     if qualified in rows.CONTAINERS:
-        return len(call.args) > 1 and all(map(is_stateless, _parts(call)))
+        parts = _parts(call)
+        return bool(parts) and all(map(is_stateless, parts))
     return effect(qualified) is Effect.BARE and not (qualified in rows.WEIGHTED_LOSSES and _has_weights(call))
 
 
 def _parts(container: Node) -> list[Node]:
-    displayed = (one.args if one.op in {Op.SEQUENCE, Op.MAPPING} else (one,) for one in container.args[1:])
+    """What a container holds: the parts of displays that stand in its call. Those with a name may have been filled."""
+    inside = set(walk(container.syntax)) if isinstance(container.syntax, ast.AST) else set[ast.AST]()
+    displayed = (one.args if one.op in _ROWS and one.syntax in inside else (one,) for one in container.args[1:])
     return [part for row in displayed for part in row]
 
 
@@ -27,3 +33,6 @@ def _has_weights(loss: Node) -> bool:
     words = loss.extra if isinstance(loss.extra, tuple) else ("**",)
     given = zip(loss.args[1:], words)
     return any((word in rows.WEIGHTS or word in {None, "**"}) and not is_none(one) for one, word in given)
+
+
+_ROWS = frozenset({Op.SEQUENCE, Op.MAPPING})

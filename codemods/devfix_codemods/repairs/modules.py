@@ -67,7 +67,8 @@ def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> It
         case _:
             return
     for choice in ast.walk(node.function.syntax):
-        if not isinstance(choice, _CHOICES) or all(one is not node.statement for one in ast.walk(choice)):
+        is_around = isinstance(choice, _CHOICES) and any(one is node.statement for one in ast.walk(choice))
+        if not isinstance(choice, ast.stmt) or not (is_around or choice is node.statement):
             continue
         made = node.function.after.get(choice, {}).get(name)
         if made is not None and made.op is Op.PHI and _are_modules(analysis, made):
@@ -144,6 +145,7 @@ def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
 
 
 _CHOICES = (ast.If, ast.Match, ast.Try)
+"""Statements whose branches bind names; `net = A() if deep else B()` is one by itself."""
 
 # As soon as there is a device
 
