@@ -37,6 +37,8 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     end = conflict.end.node
     if conflict.end.birth is Birth.PARAMETER and end.op is Op.PARAM and analysis.is_plain(end):
         return None
+    if analysis.meets_host(conflict):
+        return None
     cut = next(_cuts(analysis, source, conflict), None)
     if cut is None:
         return None
