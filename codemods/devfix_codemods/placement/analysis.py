@@ -303,6 +303,8 @@ class Analysis:
         callers of the function bring it there; what is there on another branch is here on a device."""
         if self.constraints.kinds.is_given(conflict.end.node) or self._is_left(conflict):
             return True
+        if conflict.end.birth is Birth.COPIED and self._given_on_host.is_on_host(conflict.birth.node):
+            return True  # that it is detached only looks as if it came from a device
         same = self._is_part_of_given(conflict.birth.node) and not conflict.callers
         hosts = [
             one

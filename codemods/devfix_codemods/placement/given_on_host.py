@@ -12,8 +12,14 @@ from devfix_codemods.placement.imported_calls import stays_on_host
 from devfix_codemods.placement.kinds import PLACELESS, Kinds
 from devfix_codemods.placement.places import Where
 
-DEEPEST = 12
+DEEPEST = 30
 """Through so many steps it is asked what a value is made of."""
+MOST_STEPS = 400
+"""How many values are looked at for one answer."""
+
+
+_BESIDE = "read-together"
+"""The link between what numpy reads side by side, of which neither is made of the other."""
 
 
 class _State(Enum):
@@ -31,7 +37,7 @@ class _State(Enum):
 
 
 class GivenOnHost:
-    """Which parameters of one file are filled from the host."""
+    """Which values of one file, parameters above all, are filled from the host."""
 
     def __init__(self, graph: Graph, kinds: Kinds) -> None:
         self._graph = graph
@@ -39,28 +45,31 @@ class GivenOnHost:
         self._module = kinds.module
         self._entered: set[Node] = set()
         self._known: dict[Node, _State] = {}
+        self._steps = 0
 
-    def is_on_host(self, parameter: Node) -> bool:
-        """Whether all calls are seen that give a parameter something, and each gives a tensor of the host.
+    def is_on_host(self, value: Node) -> bool:
+        """Whether a value is a tensor of the host, whatever way it came: made there, copied there, or computed of one
+        that was. If something else in that computation were elsewhere, it would fail there, and not where it is used.
 
-        Such a value was made there, or copied there, or is computed of one that was: if something else in that
-        computation were elsewhere, it would fail there and not in the function.
+        Of a parameter, all calls that give it something must be seen.
         """
-        return self._asked(parameter) is _State.HOST
+        return self._asked(value) is _State.HOST
 
     def is_plain(self, parameter: Node) -> bool:
         """Whether all calls are seen that give a parameter something, and each gives a number, or a text."""
         return self._asked(parameter) is _State.PLAIN
 
-    def _asked(self, parameter: Node) -> _State:
-        if parameter not in self._known:
-            self._known[parameter] = self._of(parameter, 0)
-        return self._known[parameter]
+    def _asked(self, value: Node) -> _State:
+        if value not in self._known:
+            self._steps = 0
+            self._known[value] = self._of(value, 0)
+        return self._known[value]
 
     def _of(self, node: Node, depth: int) -> _State:
         if node.op is Op.CONST or self._kinds.of(node) in PLACELESS:
             return _State.PLAIN
-        if depth > DEEPEST or node in self._entered:
+        self._steps += 1
+        if depth > DEEPEST or self._steps > MOST_STEPS or node in self._entered:
             return _State.OPEN
         self._entered.add(node)
         try:
@@ -131,7 +140,7 @@ class GivenOnHost:
         states = {one.other: self._of(one.other, depth + 1) for one in meetings}
         if _State.ELSEWHERE in states.values():
             return _State.ELSEWHERE
-        sure = {one.other for one in meetings if one.link == "operation"}
+        sure = {one.other for one in meetings if one.link.startswith("operation")}
         hosts = [one for one, state in states.items() if state is _State.HOST and not self._is_scalar(one)]
         if not sure.isdisjoint(hosts):
             return _State.HOST
@@ -144,9 +153,10 @@ class GivenOnHost:
 
 def _leads_back(edge: Edge, node: Node) -> bool:
     """Whether an edge leads to what a value is made of."""
-    if edge.turn is Turn.DOWN and edge.link == "call":
-        return True  # what a function returns, which may stand anywhere in the file
-    return edge.turn in {Turn.SAME, Turn.DOWN, Turn.MEET} and edge.other.index < node.index
+    if edge.turn is Turn.DOWN and edge.link in {"call", "element"}:
+        return True  # what a function returns, or what is put into a list, which may stand anywhere in the file
+    made_of = edge.turn in {Turn.SAME, Turn.DOWN, Turn.MEET} and edge.link != _BESIDE
+    return made_of and edge.other.index < node.index
 
 
 def _one_of(states: Iterable[_State]) -> _State:
