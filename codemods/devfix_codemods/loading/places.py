@@ -16,6 +16,7 @@ from devfix_codemods.loading.devices import Devices
 from devfix_codemods.loading.following import Following
 from devfix_codemods.loading.meetings import Meetings
 from devfix_codemods.loading.nearby_loads import Beside, written
+from devfix_codemods.loading.published import is_published_on_host
 from devfix_codemods.loading.uses import LOOKS, Use, Uses, unmoved
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.repairs.points import after
@@ -72,6 +73,8 @@ class Places:
     def _choose(self, load: Load, uses: Uses) -> Choice | None:
         call, given = load.call, load.call.function.parameters.get("map_location")
         if speaks(self._index, call.guard, naming.ASKS) or self._beside.is_decided(call):
+            return None
+        if any(is_published_on_host(self._analysis.origins, one) for one in load.sources):
             return None
         if load.is_module:
             return self._run_at_hand(load, uses)

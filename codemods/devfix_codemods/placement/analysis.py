@@ -15,6 +15,7 @@ from devfix_codemods.placement.combined_evidence import combined
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.construction import is_while_made
 from devfix_codemods.placement.displays import LEFT
+from devfix_codemods.placement.given_on_host import GivenOnHost
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Graph, Source, Turn
 from devfix_codemods.placement.handed_tests import name_tests_once
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
@@ -181,6 +182,24 @@ class Analysis:
         """Whether callers in other files give a parameter what is surely no tensor."""
         return is_plain(self.births, parameter)
 
+    def meets_host(self, conflict: Conflict) -> bool:
+        """Whether a caller has the value of a conflict to meet, and all callers have that on the host, or what meets it
+        as surely: so that this is no tensor of a device either."""
+        if conflict.end.birth is not Birth.PARAMETER or conflict.end.place.where is not Where.CALLER:
+            return False
+        given = self._given_on_host
+        end = conflict.end.node
+        if end.op is Op.PARAM and (given.is_on_host(end) or given.is_plain(end)):
+            return True
+        nearer = (one for one in self.ends(conflict.birth) if one.together >= conflict.together)
+        return any(
+            one.end.node.op is Op.PARAM and not one.begins_beside and given.is_on_host(one.end.node) for one in nearer
+        )
+
+    @cached_property
+    def _given_on_host(self) -> GivenOnHost:
+        return GivenOnHost(self.graph, self.kinds)
+
     def forget(self) -> None:
         """Let go of all values, which hold one another. Nothing may be asked any more."""
         births = self.births
@@ -284,6 +303,8 @@ class Analysis:
         callers of the function bring it there; what is there on another branch is here on a device."""
         if self.constraints.kinds.is_given(conflict.end.node) or self._is_left(conflict):
             return True
+        if conflict.end.birth is Birth.COPIED and self._given_on_host.is_on_host(conflict.birth.node):
+            return True  # that it is detached only looks as if it came from a device
         same = self._is_part_of_given(conflict.birth.node) and not conflict.callers
         hosts = [
             one

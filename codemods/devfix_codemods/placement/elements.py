@@ -10,7 +10,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.ir.passing import gives_elements
-from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.batches import Batches
 from devfix_codemods.placement.calls import bound, spread
 from devfix_codemods.placement.data_graphs import moves_graphs
@@ -19,8 +19,9 @@ from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders, is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_number, sounds_like_text, sounds_otherwise
-from devfix_codemods.placement.non_tensors import holds_mappings
+from devfix_codemods.placement.non_tensors import has_no_move, holds_mappings
 from devfix_codemods.placement.places import HOST, Place, Where
+from devfix_codemods.placement.plain_containers import is_container
 from devfix_codemods.placement.replaced_parts import replaced
 from devfix_codemods.placement.strengths import STRENGTHS
 
@@ -119,7 +120,7 @@ class Elements:
         if any(one.links == _ALONE for one in own):  # as do its standing among parameters, and what is told now
             sources[node] = [replace(one, links=(link,)) if one.links == _ALONE else one for one in own]
             return
-        if self._comes_placed(node) or self._is_iterator(node):
+        if self._comes_placed(node) or self._is_iterator(node) or has_no_move(node) or self._is_container(node):
             return
         known = [*(sources.get(base, ()) if base is not None else ()), *own]
         if (
@@ -131,6 +132,11 @@ class Elements:
             return
         if all(one.place == CALLER for one in known):
             self._add(node, Birth.SIBLING, link)
+
+    def _is_container(self, node: Node) -> bool:
+        """Whether all that a value may be, whatever callers of this file give, is a plain list or dictionary."""
+        made = [one for one in self._births.origins.made(node) if not is_none(one)]
+        return bool(made) and all(map(is_container, made))
 
     def _is_iterator(self, node: Node) -> bool:
         """Whether a value is what a generator of this file gives, or is asked for the next one."""

@@ -13,6 +13,7 @@ from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.imported_calls import makes_on_host, may_place, place_given
 from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.moved_by_callers import MovedByCallers
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import sounds_like_options, sounds_like_runner
 from devfix_codemods.placement.placed_parts import needs_no_move
@@ -118,9 +119,12 @@ class Modules:
         self._parallel.append(node)
 
     def wrappers(self) -> None:
-        """`DataParallel` wants its module on a device; a move of the wrapper takes the module there."""
+        """`DataParallel` wants its module on a device when it is called; a move of the wrapper takes the module there,
+        before or behind the `return` of the function that makes it."""
+        callers = MovedByCallers(self._kinds, self._roots)
         for node in self._parallel:
-            if not any(self._moves.of(root) for root in self._roots.of(node)) and not self._is_only_unwrapped(node):
+            moved = any(self._moves.of(root) for root in self._roots.of(node)) or callers.moves(node)
+            if not moved and not self._is_only_unwrapped(node):
                 told = keyword(node, "device_ids") is not None or len(node.args) > 2
                 link = "data-parallel" if told or not _is_distributed(node) else "distributed"
                 self._graph.add(Source(node, CUDA, Birth.MOVE, (link,)))

@@ -1,7 +1,9 @@
 """Values that are no tensors, or may be none, by what the program does with them and by what they start as."""
 
+from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import contradictory
 
 _SET_OF_TENSORS = frozenset({"data", "grad", "requires_grad", "names"})
@@ -37,6 +39,43 @@ def _is_mapping(user: Node) -> bool:
 
 
 _OF_MAPPINGS = frozenset({"items", "keys"})
+
+
+def has_no_move(node: Node) -> bool:
+    """Whether the program does with a value what it can do with none that has `.to`."""
+    return is_distribution(node) or holds_containers(node)
+
+
+def is_distribution(node: Node) -> bool:
+    """Whether a value is asked for what only the distributions of torch have, or is compared as one of them."""
+    users = node.function.module.users.get(node, ())
+    return any(
+        (one.op is Op.ATTR and one.extra in _OF_DISTRIBUTIONS)
+        or (
+            one.op is Op.CALL
+            and node in one.args[1:]
+            and any(each.endswith(_DIVERGENCE) for each in names(one.args[0]))
+        )
+        for one in users
+    )
+
+
+_OF_DISTRIBUTIONS = frozenset({"log_prob", "rsample", "loc", "stddev", "icdf", "base_dist", "has_rsample"})
+_DIVERGENCE = "distributions.kl_divergence"
+
+
+def holds_containers(node: Node) -> bool:
+    """Whether what is taken out of a value by number is a mapping, or a list whose elements are joined."""
+    users = node.function.module.users
+    taken = (one for one in users.get(node, ()) if one.op is Op.ITEM and one.args[0] is node)
+    parts = (one for one in taken if not isinstance(one.extra, str))
+    return any(_is_mapping(user) or _joins(user, one) for one in parts for user in users.get(one, ()))
+
+
+def _joins(user: Node, value: Node) -> bool:
+    """`torch.stack(rows)`, which takes a list and no tensor."""
+    joins = user.op is Op.CALL and user.args[1:2] == (value,)
+    return joins and any(effect(canonical(one)) is Effect.SEQUENCE for one in names(user.args[0]))
 
 
 def may_be_number(node: Node, guard: Guard) -> bool:

@@ -44,8 +44,16 @@ def _is_unread(node: Node, births: "Births") -> bool:
     owner = kinds.class_of(base)
     if node.op is Op.ATTR and (name(node) is not None or (owner is not None and owner.sets(str(node.extra)))):
         return False
+    if node.op is Op.ITEM and _gives_parts(base, births):
+        return False
     unpacked = node.op is Op.ITEM and base.op is Op.PARAM and kinds.of(base) is Kind.SEQUENCE
     return unpacked or kinds.of(base) is None
+
+
+def _gives_parts(call: Node, births: "Births") -> bool:
+    """Whether a function that is read gives several values at once, be it on some path alone: these are the parts."""
+    called = births.calls.get(call)
+    return called is not None and any(value.op is Op.SEQUENCE for value, _ in called.returns)
 
 
 def _is_made_of_picture(node: Node, births: "Births") -> bool:

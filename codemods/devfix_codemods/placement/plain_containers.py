@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from devfix_codemods.catalogue import libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
@@ -47,6 +48,12 @@ def shape_of(node: Node) -> str | None:
         case Op.OPERATION if node.extra == "Mult" and is_expression(node):
             return shape_of(node.args[0])
     return None
+
+
+def is_container(node: Node) -> bool:
+    """Whether a value is made as a list, a tuple or a mapping of any sort, none of which has `.to`."""
+    made = name(node.args[0]) if node.op is Op.CALL else None
+    return shape_of(node) is not None or made in libraries.MAPPINGS
 
 
 def with_operands(container: Node) -> Iterator[Node]:

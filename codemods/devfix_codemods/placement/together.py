@@ -9,6 +9,7 @@ from devfix_codemods.catalogue import Kind, canonical
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import key, names
+from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.placement.graph import Birth, Graph
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_length
 from devfix_codemods.placement.places import Where, place_of
@@ -132,10 +133,14 @@ class Together:
     def _is_device(self, bound: str, node: Node) -> bool:
         if "device" not in bound or _OF_MANY.search(bound) or node in self._births.callees:
             return False
-        if node.op is Op.PARAM and node not in self._births.used:
+        if node.op is Op.PARAM and (node not in self._births.used or self._only_loads(node)):
             return False
         place = place_of(node, self._kinds)
         return place is not None and place.where is Where.DEVICE
+
+    def _only_loads(self, device: Node) -> bool:
+        """Whether a device only says where to load a state, which the parameters are filled from wherever they are."""
+        return all(one.op is Op.CALL and loaded_to(one) is device for one in self._births.module.users.get(device, ()))
 
 
 _OF_MANY = re.compile("devices|mesh")

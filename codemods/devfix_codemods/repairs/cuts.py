@@ -18,6 +18,7 @@ from devfix_codemods.repairs.host_callers import leaves_half, leaves_operand, me
 from devfix_codemods.repairs.modules import beside_module, made_module, where_given
 from devfix_codemods.repairs.readers import copies, wanted_on_host
 from devfix_codemods.repairs.repeated_moves import moved_again
+from devfix_codemods.repairs.script_names import reads_script_name
 from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling
 from devfix_codemods.repairs.siblings import like_siblings
 from devfix_codemods.repairs.soundness import is_sound, moves_row
@@ -36,6 +37,8 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     """The fix of a conflict, as far as it may be trusted; None where no move can stand."""
     end = conflict.end.node
     if conflict.end.birth is Birth.PARAMETER and end.op is Op.PARAM and analysis.is_plain(end):
+        return None
+    if analysis.meets_host(conflict):
         return None
     cut = next(_cuts(analysis, source, conflict), None)
     if cut is None:
@@ -105,7 +108,8 @@ def _may_be_array(conflict: Conflict) -> bool:
 
 def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     cuts = _BY_BIRTH[conflict.birth.birth](analysis, source, conflict)
-    sound = (one for one in cuts if is_sound(source, conflict, one))
+    named = (one for one in cuts if not any(reads_script_name(analysis, edit) for edit in one.edits))
+    sound = (one for one in named if is_sound(source, conflict, one))
     return (one for one in sound if not moves_row(analysis, source, conflict, one))
 
 

@@ -36,7 +36,7 @@ whole model that are neither parameters nor buffers, which `.cuda()` leaves wher
 model is loaded, or what is loaded meets another tensor in one operation, and no device is at hand. `weights_only` is
 never touched. Left alone: loads on a branch that asks for CUDA, files that the function also loads with a place, what
 it has just saved, states of random generators, schedulers and scalers, modules of Lightning that a trainer or the
-program moves, and tests.
+program moves, what PyTorch publishes (`https://download.pytorch.org`: tensors of the host), and tests.
 
 ## Since torch
 

@@ -1,0 +1,56 @@
+"""Names that a file has only where it is run as a script: `if __name__ == "__main__": device = …`."""
+
+import ast
+from collections.abc import Iterator
+from textwrap import dedent
+
+from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, RewriteCall
+from devfix_codemods.ir import Function, Node
+from devfix_codemods.placement.analysis import Analysis
+
+
+def reads_script_name(analysis: Analysis, edit: Edit) -> bool:
+    """Whether an edit makes a function read such a name that other files import, and that does not read it yet."""
+    if not isinstance(edit, InsertStatement | ReplaceExpression | RewriteCall):
+        return False
+    function = _around(analysis, edit.anchor.line if isinstance(edit, InsertStatement) else edit.span.line)
+    if function is None:
+        return False
+    bound = analysis.module.top.finals
+    words = {one for one in _words(edit) if _is_of_script(bound.get(one))}
+    read = {one.id for one in ast.walk(function.syntax) if isinstance(one, ast.Name)}
+    return bool(words - read) and _is_imported(analysis, function)
+
+
+def _is_of_script(node: Node | None) -> bool:
+    return node is not None and any("__main__" in str(atom) for atom, _ in node.guard)
+
+
+def _is_imported(analysis: Analysis, function: Function) -> bool:
+    """Whether other files speak of a function, or of the class or the function that it stands in."""
+    outer = function
+    while outer.parent is not None and outer.parent is not analysis.module.top:
+        outer = outer.parent
+    return analysis.kinds.imported.is_spoken_of(outer.owner.name if outer.owner is not None else outer.name)
+
+
+def _around(analysis: Analysis, line: int) -> Function | None:
+    """The innermost function that a line stands in."""
+    found: Function | None = None
+    begun = 0
+    for one in analysis.module.functions:
+        syntax = one.syntax
+        if not isinstance(syntax, ast.Module) and begun <= syntax.lineno < line <= (syntax.end_lineno or 0):
+            found, begun = one, syntax.lineno
+    return found
+
+
+def _words(edit: InsertStatement | ReplaceExpression | RewriteCall) -> Iterator[str]:
+    """The names that are written."""
+    texts = [str(one.value) for one in edit.arguments or ()] if isinstance(edit, RewriteCall) else [edit.code]
+    for text in texts:
+        try:
+            tree = ast.parse(dedent(text).strip())
+        except SyntaxError:  # the part of an expression
+            continue
+        yield from (one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
