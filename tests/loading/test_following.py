@@ -33,7 +33,7 @@ USES = {
     "keep(saved)": {Use.HELD},
     "return saved.encode(x)": {Use.RUN, Use.RETURNED},
     "return list(map(other, saved))": {Use.APART, Use.GIVEN},
-    "return sorted(saved, key=other)": {Use.OTHER},
+    "return filter(other, saved)": {Use.OTHER},
     "print(len(saved), f'{saved}')": {Use.READS},
     "a, b = first(saved, x)\n    b.load_state_dict(a)": {Use.FEEDS},
     "store.saved = saved\n    store.run()": {Use.HELD},
