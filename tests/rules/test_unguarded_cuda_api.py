@@ -80,6 +80,25 @@ SILENT = {
             torch.cuda.synchronize()
             return begin.elapsed_time(end)
     """,
+    "figures of the memory that are read by name, which only CUDA keeps": """
+        import torch
+        def run(model, loader, device):
+            peaks = []
+            for x in loader:
+                torch.cuda.reset_peak_memory_stats(device)
+                model(x.to(device))
+                peaks.append(torch.cuda.memory_stats(device)["allocated_bytes.all.peak"])
+            return peaks
+    """,
+    "figures of the memory under a name, and one of the card's generators": """
+        import torch
+        def run(model, x, device):
+            torch.cuda.reset_peak_memory_stats()
+            seeds = torch.cuda.default_generators
+            model(x.to(device))
+            figures = torch.cuda.memory_stats()
+            return figures["num_ooms"], seeds[0].initial_seed()
+    """,
     "under a condition": """
         import torch
         def wait(device):
@@ -320,6 +339,25 @@ def test_memory_that_may_be_pinned_needs_no_accelerator(rule, pinned: str) -> No
         f"import torch\ndef run(x, device, pin):\n    {pinned}\n    torch.cuda.synchronize()\n    return x.to(device)\n"
     )
     assert "is_available()" in rule.fixed(program)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        'torch.cuda.memory_stats(device).get("num_ooms", 0)',
+        "dict(torch.cuda.memory_stats(device))",
+        'torch.cuda.memory_stats(device)["num_ooms"] if torch.cuda.is_available() else 0',
+    ],
+)
+def test_figures_that_may_be_missing_need_no_card(rule, read: str) -> None:
+    program = f"""
+        import torch
+        def run(model, x, device):
+            torch.cuda.reset_peak_memory_stats()
+            model(x.to(device))
+            return {read}
+    """
+    assert "    if torch.cuda.is_available():\n        torch.cuda.reset_peak" in rule.fixed(dedent(program))
 
 
 def test_a_flag_that_asks_for_no_device_guards_nothing(rule) -> None:

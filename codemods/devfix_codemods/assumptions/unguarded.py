@@ -24,6 +24,8 @@ _FAILING = frozenset(
     | {"get_device_properties", "get_device_capability", "get_device_name", "mem_get_info", "set_device"}
 )
 """Functions that raise without CUDA, and for whose results the host has none that could stand in."""
+_EMPTY = frozenset({"memory_stats", "memory_stats_as_nested_dict", "default_generators"})
+"""What is empty without CUDA: a part of it that is read by its name or number is missing there."""
 _KERNELS = re.compile(r"kernel|triton|_cuda\b|cutlass", re.IGNORECASE)
 """Words of code around kernels of CUDA, which runs nowhere else: a guard would help nobody."""
 _COMMUNICATES = re.compile(r"nccl|nvshmem")
@@ -98,8 +100,17 @@ def _needs_cuda_anyway(index: Index, call: Node) -> bool:
         return False
     if any(_pins(index, one) for one in call.function.nodes if one.op is Op.CALL):
         return True
-    others = (one for each in _around(call) for one in each.nodes if one.op is Op.CALL)
-    return any(_api(one) in _FAILING and not is_guarded(index, one) for one in others)
+    others = (one for each in _around(call) for one in each.nodes if _is_missing_elsewhere(one))
+    return any(not is_guarded(index, one) for one in others)
+
+
+def _is_missing_elsewhere(node: Node) -> bool:
+    """Whether a value is one that cannot be had without CUDA."""
+    if node.op is Op.ITEM:
+        kept = node.args[0].args[0] if node.args[0].op is Op.CALL else node.args[0]
+        qualified = name(kept) or ""
+        return qualified.startswith("torch.cuda.") and qualified.rpartition(".")[2] in _EMPTY
+    return node.op is Op.CALL and _api(node) in _FAILING
 
 
 def _pins(index: Index, call: Node) -> bool:
