@@ -290,6 +290,39 @@ def test_asks_first(rule) -> None:
     assert rule.finding(program).fix.safety is Safety.SAFE
 
 
+@pytest.mark.parametrize(
+    ("device", "test"),
+    [
+        ('torch.device("cuda" if torch.cuda.is_available() else "cpu")', 'device.type == "cuda"'),
+        ("torch.device(args.device)", 'device.type == "cuda"'),
+        ("torch.relu(x).device", 'device.type == "cuda"'),
+        ("args.device", "torch.cuda.is_available()"),
+        ("args.card", "torch.cuda.is_available()"),
+    ],
+)
+def test_a_device_that_is_given_says_itself_whether_it_is_a_card(rule, device: str, test: str) -> None:
+    program = f"""
+        import torch
+        def run(model, x, args):
+            device = {device}
+            model(x.to(device))
+            torch.cuda.synchronize(device)
+    """
+    assert f"    if {test}:\n        torch.cuda.synchronize(device)" in rule.fixed(dedent(program))
+
+
+@pytest.mark.parametrize("given", ["", "torch.device(device)", "x.device.index"])
+def test_a_card_that_is_no_name_is_not_asked(rule, given: str) -> None:
+    program = f"""
+        import torch
+        def run(model, x, args):
+            device = torch.device("cuda" if args.card else "cpu")
+            model(x.to(device))
+            torch.cuda.synchronize({given})
+    """
+    assert "    if torch.cuda.is_available():\n" in rule.fixed(dedent(program))
+
+
 def test_in_the_words_of_the_file(rule) -> None:
     program = "import torch as th\ndef run(device):\n    th.cuda.synchronize()\n"
     assert "    if th.cuda.is_available():\n        th.cuda.synchronize()\n" in rule.fixed(program)

@@ -7,6 +7,7 @@ from textwrap import indent
 
 from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.availability_tests import is_guarded
+from devfix_codemods.assumptions.comparisons import Comparisons
 from devfix_codemods.assumptions.index import Index, called, method, unindented
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
@@ -56,17 +57,29 @@ def _found(index: Index, call: Node, api: str) -> Answer | None:
     statement = call.statement
     whole = statement is not None and getattr(statement, "value", None) is call.syntax
     if api in _COMMANDS and whole and isinstance(statement, ast.Expr):
-        guard = _guard(index, call)
-        if guard is None or not _runs_elsewhere(index, call):
+        if not _runs_elsewhere(index, call):
             return None
-        return _answer(
-            call, Fix(Safety.SAFE, "Check first that CUDA is available", (_guarded(index, statement, guard),))
-        )
+        device, guard = _device_asked(index, call), _guard(index, call)
+        if device is not None:
+            title, guard = f"Check first that `{device}` is a CUDA device", f'{device}.type == "cuda"'
+        else:
+            title = "Check first that CUDA is available"
+        return _answer(call, Fix(Safety.SAFE, title, (_guarded(index, statement, guard),))) if guard else None
     if api == "get_rng_state" and whole and isinstance(statement, ast.Assign):
         return _generator_state(index, call, statement)
     if api == "current_device" and whole and isinstance(statement, ast.Assign):
         return _current_device(index, call, statement)
     return _device_of(index, call) if api == "device" else None
+
+
+def _device_asked(index: Index, call: Node) -> str | None:
+    """The name of the one `torch.device` that a call gets, which may be the host where CUDA is available, too."""
+    match call.syntax:
+        case ast.Call(args=[ast.Name() | ast.Attribute() as written], keywords=[]):
+            device = call.args[1]
+            is_chosen = Comparisons(index).is_device(device) and not is_accelerator(index.analysis, device)
+            return index.text(written) if is_chosen else None
+    return None
 
 
 def _guard(index: Index, call: Node) -> str | None:
