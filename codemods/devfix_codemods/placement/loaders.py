@@ -175,8 +175,9 @@ def is_no_tensor(node: Node, guard: Guard) -> bool:
 
 
 def is_plain(node: Node, guard: Guard) -> bool:
-    """Whether a test has said, on a path, that a value is a text, a number or an array."""
-    return any(_PLAIN.fullmatch(types) for types in _tested(node, guard, holds=True))
+    """Whether a test has said, on a path, that a value is None, a text, a number or an array."""
+    is_none = (("none", key(node)), True) in guard
+    return is_none or any(_PLAIN.fullmatch(types) for types in _tested(node, guard, holds=True))
 
 
 def _tested(node: Node, guard: Guard, *, holds: bool) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import key, names
+from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.graph import MADE, Turn
@@ -25,7 +25,7 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
         bound = bound_names.get(node)
         if bound is None or bound == "_" or not node.guard <= point.guard or _is_born_on_host(analysis, node):
             continue  # a name that is bound on some paths alone may mean nothing here
-        if (("none", key(node)), True) in point.guard:
+        if point.is_none(node):
             continue
         if _is_tensor(analysis, node) and _is_given(node, point) and not may_be_number(node, point.guard):
             known = analysis.kinds.of(node) is Kind.TENSOR or _has_its_device_read(node)
