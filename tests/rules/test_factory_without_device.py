@@ -1606,3 +1606,24 @@ def test_a_strict_zip_is_a_zip(rule) -> None:
 def test_sizes_that_double_are_read_once(rule) -> None:
     doubled = "    n = n + n\n" * 40
     rule.findings(f"import torch\ndef f(x, n, device):\n{doubled}    z = torch.zeros(n)\n    return x.to(device) + z\n")
+
+
+@pytest.mark.parametrize(
+    ("made", "edit"),
+    [
+        ("Sampler", "edges = edges.to(where)"),
+        ("sample", "edges = torch.tensor([row, col], device=loader.device)"),
+    ],
+)
+def test_what_an_unread_class_makes_says_no_device(rule, made: str, edit: str) -> None:
+    program = f"""
+        import torch
+        from graphs import Net, {made}, pick
+        def run(data, row, col):
+            loader = {made}(data.edges, sizes=[-1])
+            edges = torch.tensor([row, col])
+            where = pick()
+            net = Net(3).to(where)
+            return net(loader, edges)
+    """
+    assert edit in rule.fixed(program, unsafe=True)

@@ -436,3 +436,48 @@ def loss(device, prepare):
 )
 def test_no_operand_is_left_by_a_safe_fix(rule, marks: str, given: str, safeties: set[Safety]) -> None:
     assert set(rule.safeties(BESIDE.format(marks=marks, given=given))) == safeties
+
+
+CHOSEN_BESIDE = """
+import torch
+def loss(device, prepare, drawn):
+    net = torch.nn.Linear(3, 3).to(device)
+    waves = torch.rand(4, 3) if drawn else {other}
+    marks = (waves * torch.ones(4, 3)).to(device)
+    return net(waves).sum() + net(marks).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "safety"), [("prepare(torch.zeros(4, 3))", Safety.UNSAFE), ("torch.randn(4, 3)", Safety.SAFE)]
+)
+def test_an_operand_that_is_moved_later_is_left_as_well(rule, other: str, safety: Safety) -> None:
+    """All that the other operand may be is on the host where they meet: its way to the device begins there."""
+    safeties = {one.origin.line: one.fix.safety for one in rule.findings(CHOSEN_BESIDE.format(other=other)) if one.fix}
+    assert safeties[6] is safety
+    assert safeties[5] is safety
+
+
+BRANCHES_BESIDE = """
+import torch
+def loss(net, x, device, prepare, drawn):
+    net = net.to(device)
+    waves = {waves}
+    marks = waves * torch.ones(4, 3){behind}
+    return net(marks.to(device)).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("waves", "behind", "safety"),
+    [
+        ("x.to(device) if drawn else prepare(torch.zeros(4, 3))", "", Safety.SAFE),
+        ("2 * (x.to(device) if drawn else torch.zeros(4, 3))", "", Safety.SAFE),
+        ("x.to(device) if drawn else torch.zeros(4, 3, device=device)", "", Safety.SAFE),
+        ("x.to(device)", " + torch.rand(4, 3)", Safety.SAFE),
+    ],
+)
+def test_what_follows_its_operand_leaves_none(rule, waves: str, behind: str, safety: Safety) -> None:
+    program = BRANCHES_BESIDE.format(waves=waves, behind=behind)
+    safeties = {one.origin.line: one.fix.safety for one in rule.findings(program) if one.fix and one.origin}
+    assert safeties[6] is safety

@@ -323,3 +323,31 @@ def test_an_index_into_a_copy_on_the_host(rule, lines: str, after: str) -> None:
     assert after in rule.fixed(program)
     assert rule.safeties(program) == [Safety.SAFE]
     assert "picks from what was copied to the host" in rule.finding(program).message
+
+
+def test_a_buffer_that_says_where_the_module_is_is_no_device(rule) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Decoder(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.register_buffer("_device", torch.zeros(0))
+                self.embed = nn.Embedding(size, size)
+                self.head = nn.Linear(size, size)
+            @property
+            def device(self):
+                return self._device.device
+            def search(self, memory, n):
+                rows = torch.arange(len(memory))
+                running = torch.full((len(memory), 1), n).long().to(self.device)
+                for _ in range(n):
+                    outputs = self.head(self.embed(running)).argmax(dim=-1)
+                    kept = (outputs != n).nonzero().squeeze(1)
+                    rows, running = rows[kept], running[kept]
+                return rows
+    """
+    assert "torch.arange(len(memory), device=self.device)" in rule.fixed(program, unsafe=True)
+    buffer = 'self.register_buffer("_device", torch.zeros(0))'
+    set_here = program.replace(buffer, "self._device = torch.device(size.place)")
+    assert "torch.arange(len(memory), device=self._device)" in rule.fixed(set_here, unsafe=True)

@@ -1556,3 +1556,34 @@ def test_what_the_iterator_of_a_loader_gives_is_on_the_host(rule, batch: str, co
             return np.mean(found.data.numpy() == wanted.data.numpy())
     """
     assert bool(rule.findings(program)) is copied
+
+
+NO_TENSOR_HERE = """
+    import numpy as np
+    import torch
+    def scaled(x, std{default}):
+        {test}:
+            std = np.array(std)
+        return x * std
+    def use(x, std):
+        return scaled(x, torch.exp(std))
+    def use_there(x, std):
+        return scaled(x, torch.exp(std.cuda()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "test", "copied"),
+    [
+        ("", "if len(x) > 3", True),
+        ("=None", "if std is not None", True),
+        ("=1.0", "if len(x) > 3", False),
+        ("=1.0", "if torch.is_tensor(std)", True),
+        ("=1.0", "if isinstance(std, torch.Tensor)", True),
+        ("", "if isinstance(std, tuple)", False),
+        ("", "if isinstance(std, (list, tuple))", False),
+        ("", "if not isinstance(std, torch.Tensor)", False),
+    ],
+)
+def test_what_may_be_a_number_or_is_a_row_has_no_copy(rule, default: str, test: str, copied: bool) -> None:
+    assert any(rule.safeties(NO_TENSOR_HERE.format(default=default, test=test))) is copied

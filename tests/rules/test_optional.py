@@ -1,4 +1,4 @@
-"""Parameters that may be None are followed only where that is ruled out. Seen through DVF501."""
+"""Values that may be None are followed only where that is ruled out. Seen through DVF501."""
 
 import pytest
 
@@ -78,3 +78,62 @@ def test_is_not_followed_on_other_branches(rule, test: str) -> None:
             return y is None
     """
     assert not any(one.fix and "y.device" in one.fix.title for one in rule.findings(program))
+
+
+@pytest.mark.parametrize("made", ['batch["mask"]', "batch.mask", "find(x)", "x if n > 0 else None"])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "mask if mask is not None else torch.ones(n, 4).cuda()",
+        "torch.ones(n, 4).cuda() if mask is None else mask",
+    ],
+)
+def test_what_is_none_there_is_not_followed(rule, made: str, chosen: str) -> None:
+    program = f"""
+        import torch
+        def pool(batch, x, n):
+            x = torch.relu(x)
+            mask = {made}
+            mask = {chosen}
+            return torch.cat([x, mask])
+    """
+    assert "mask.device" not in "".join(one.fix.title for one in rule.findings(program) if one.fix)
+    assert ".to(x.device)" in rule.fixed(program, unsafe=True)
+
+
+def test_what_is_asked_for_below_is_not_followed_above(rule) -> None:
+    program = """
+        import torch
+        def pool(batch, n):
+            mask = batch["mask"]
+            base = torch.ones(n, 4).cuda()
+            return base if mask is None else base * mask
+    """
+    assert "mask.device" not in "".join(one.fix.title for one in rule.findings(program) if one.fix)
+
+
+def test_what_a_call_gives_is_followed_where_it_is_there(rule) -> None:
+    program = """
+        import torch
+        def pool(batch, n):
+            mask = batch["mask"].float()
+            if mask is not None:
+                return torch.ones(n, 4).cuda() * mask
+            return n
+    """
+    assert ".to(mask.device)" in rule.fixed(program, unsafe=True)
+
+
+def test_what_is_moved_is_not_followed_under_its_other_name(rule) -> None:
+    program = """
+        import torch
+        class Encoder(torch.nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.embed = torch.nn.Linear(size, size)
+            def forward(self, batch):
+                x = batch["data"]
+                x = self.embed(x.cuda().float())
+                return torch.relu(x)
+    """
+    assert 'batch["data"].device' not in "".join(one.fix.title for one in rule.findings(program) if one.fix)

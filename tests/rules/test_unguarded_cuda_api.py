@@ -80,6 +80,25 @@ SILENT = {
             torch.cuda.synchronize()
             return begin.elapsed_time(end)
     """,
+    "figures of the memory that are read by name, which only CUDA keeps": """
+        import torch
+        def run(model, loader, device):
+            peaks = []
+            for x in loader:
+                torch.cuda.reset_peak_memory_stats(device)
+                model(x.to(device))
+                peaks.append(torch.cuda.memory_stats(device)["allocated_bytes.all.peak"])
+            return peaks
+    """,
+    "figures of the memory under a name, and one of the card's generators": """
+        import torch
+        def run(model, x, device):
+            torch.cuda.reset_peak_memory_stats()
+            seeds = torch.cuda.default_generators
+            model(x.to(device))
+            figures = torch.cuda.memory_stats()
+            return figures["num_ooms"], seeds[0].initial_seed()
+    """,
     "under a condition": """
         import torch
         def wait(device):
@@ -271,6 +290,39 @@ def test_asks_first(rule) -> None:
     assert rule.finding(program).fix.safety is Safety.SAFE
 
 
+@pytest.mark.parametrize(
+    ("device", "test"),
+    [
+        ('torch.device("cuda" if torch.cuda.is_available() else "cpu")', 'device.type == "cuda"'),
+        ("torch.device(args.device)", 'device.type == "cuda"'),
+        ("torch.relu(x).device", 'device.type == "cuda"'),
+        ("args.device", "torch.cuda.is_available()"),
+        ("args.card", "torch.cuda.is_available()"),
+    ],
+)
+def test_a_device_that_is_given_says_itself_whether_it_is_a_card(rule, device: str, test: str) -> None:
+    program = f"""
+        import torch
+        def run(model, x, args):
+            device = {device}
+            model(x.to(device))
+            torch.cuda.synchronize(device)
+    """
+    assert f"    if {test}:\n        torch.cuda.synchronize(device)" in rule.fixed(dedent(program))
+
+
+@pytest.mark.parametrize("given", ["", "torch.device(device)", "x.device.index"])
+def test_a_card_that_is_no_name_is_not_asked(rule, given: str) -> None:
+    program = f"""
+        import torch
+        def run(model, x, args):
+            device = torch.device("cuda" if args.card else "cpu")
+            model(x.to(device))
+            torch.cuda.synchronize({given})
+    """
+    assert "    if torch.cuda.is_available():\n" in rule.fixed(dedent(program))
+
+
 def test_in_the_words_of_the_file(rule) -> None:
     program = "import torch as th\ndef run(device):\n    th.cuda.synchronize()\n"
     assert "    if th.cuda.is_available():\n        th.cuda.synchronize()\n" in rule.fixed(program)
@@ -320,6 +372,25 @@ def test_memory_that_may_be_pinned_needs_no_accelerator(rule, pinned: str) -> No
         f"import torch\ndef run(x, device, pin):\n    {pinned}\n    torch.cuda.synchronize()\n    return x.to(device)\n"
     )
     assert "is_available()" in rule.fixed(program)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        'torch.cuda.memory_stats(device).get("num_ooms", 0)',
+        "dict(torch.cuda.memory_stats(device))",
+        'torch.cuda.memory_stats(device)["num_ooms"] if torch.cuda.is_available() else 0',
+    ],
+)
+def test_figures_that_may_be_missing_need_no_card(rule, read: str) -> None:
+    program = f"""
+        import torch
+        def run(model, x, device):
+            torch.cuda.reset_peak_memory_stats()
+            model(x.to(device))
+            return {read}
+    """
+    assert "    if torch.cuda.is_available():\n        torch.cuda.reset_peak" in rule.fixed(dedent(program))
 
 
 def test_a_flag_that_asks_for_no_device_guards_nothing(rule) -> None:

@@ -13,10 +13,9 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.findings import Safety
 from devfix_codemods.ir import Class, Function, Guard, Node, Op
-from devfix_codemods.ir.guards import comparison
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import is_none, is_optional
+from devfix_codemods.placement.arguments import is_asked_for_none, is_none, is_optional
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.naming import sounds_like_model
 from devfix_codemods.placement.places import CUDA, Place, Where
@@ -150,7 +149,7 @@ class Followings:
 
     def _expressions(self, conflict: Conflict, point: Point, sure: float, own: set[str]) -> Iterator[Followed]:
         node, elsewhere = conflict.end.node, conflict.end.place.where is Where.DEVICE
-        own = own | _moved_text(conflict.birth.node)
+        own = own | self._texts(conflict.birth.node)
         if node in self._models and (
             _may_be_session(node, point.guard) or self._is_moved_in(point.node.function, node)
         ):
@@ -160,7 +159,7 @@ class Followings:
             if text is not None and text not in own:
                 yield Followed(f"next({text}.parameters()).device", Safety.UNSAFE, node)
         for suffix in suffixes(self._undone, conflict, point):
-            device, base = suffix.device, (suffix.device or "").removesuffix(".device")
+            device, base = suffix.device, _plain((suffix.device or "").removesuffix(".device"))
             if device is None or suffix.test is not None or own & {base, _parameters_owner(base)}:
                 continue
             bound = point.environment.get(base) if base != device else None
@@ -178,6 +177,13 @@ class Followings:
                 continue
             certain = sure >= SURE and (follows or elsewhere) and model is None
             yield Followed(device, Safety.SAFE if certain else Safety.UNSAFE, model, sure)
+
+    def _texts(self, move: Node) -> set[str]:
+        """What is moved, as the move spells it and as what gave it a name does: its own device is no place to go."""
+        found = [one.syntax for one in self._undone.births.roots(move)]
+        if isinstance(move.syntax, ast.Call) and isinstance(move.syntax.func, ast.Attribute):
+            found.append(move.syntax.func.value)
+        return {ast.unparse(one) for one in found if isinstance(one, ast.Name | ast.Attribute | ast.Subscript)}
 
     def _was_elsewhere(self, bound: Node, conflict: Conflict) -> bool:
         """Whether a name stands for what it held before its own move to CUDA, where what is moved meets the others.
@@ -216,12 +222,9 @@ class Followings:
         return None
 
 
-def _moved_text(here: Node) -> set[str]:
-    """What a move is a method of, as the file spells it: its own device is no place to go."""
-    match here.syntax:
-        case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() | ast.Subscript() as moved)):
-            return {ast.unparse(moved)}
-    return set()
+def _plain(text: str) -> str:
+    """An expression as `ast.unparse` spells it."""
+    return ast.unparse(ast.parse(text, mode="eval")) if text else text
 
 
 def _parameters_owner(text: str) -> str:
@@ -293,16 +296,15 @@ def _rank(one: Followed) -> tuple[bool, bool, bool]:
 
 
 def may_be_none(analysis: Analysis, node: Node, point: Point) -> bool:
-    """Whether a parameter may be None at a point: it is asked for that elsewhere, or some caller says so."""
-    if node.op is not Op.PARAM or any(_rules_out_none(atom, holds, node) for atom, holds in point.guard):
+    """Whether a value may be None at a point: it is asked for that, there or elsewhere, or some caller says so."""
+    if point.is_none(node):
+        return True
+    if any(_rules_out_none(atom, holds, node) for atom, holds in point.guard | point.node.guard):
         return False
     uses = [one for one in node.function.nodes if node in one.args]
     if any(one.op is Op.ATTR and one.index < point.node.index and one.guard <= point.guard for one in uses):
         return False
-    asked = any(
-        one.op is Op.COMPARE and comparison(one)[0] == ("none", key(node)) for one in uses if len(one.args) == 2
-    )
-    return asked or is_optional(node) or any(map(is_none, analysis.kinds.given.get(node, ())))
+    return is_asked_for_none(node) or is_optional(node) or any(map(is_none, analysis.kinds.given.get(node, ())))
 
 
 def _rules_out_none(atom: Hashable, holds: bool, node: Node) -> bool:

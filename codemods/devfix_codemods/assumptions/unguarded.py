@@ -7,6 +7,7 @@ from textwrap import indent
 
 from devfix_codemods.assumptions.answers import Answer
 from devfix_codemods.assumptions.availability_tests import is_guarded
+from devfix_codemods.assumptions.comparisons import Comparisons
 from devfix_codemods.assumptions.index import Index, called, method, unindented
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.edits.operations import Edit, ReplaceExpression, ReplaceStatement
@@ -24,6 +25,8 @@ _FAILING = frozenset(
     | {"get_device_properties", "get_device_capability", "get_device_name", "mem_get_info", "set_device"}
 )
 """Functions that raise without CUDA, and for whose results the host has none that could stand in."""
+_EMPTY = frozenset({"memory_stats", "memory_stats_as_nested_dict", "default_generators"})
+"""What is empty without CUDA: a part of it that is read by its name or number is missing there."""
 _KERNELS = re.compile(r"kernel|triton|_cuda\b|cutlass", re.IGNORECASE)
 """Words of code around kernels of CUDA, which runs nowhere else: a guard would help nobody."""
 _COMMUNICATES = re.compile(r"nccl|nvshmem")
@@ -54,17 +57,29 @@ def _found(index: Index, call: Node, api: str) -> Answer | None:
     statement = call.statement
     whole = statement is not None and getattr(statement, "value", None) is call.syntax
     if api in _COMMANDS and whole and isinstance(statement, ast.Expr):
-        guard = _guard(index, call)
-        if guard is None or not _runs_elsewhere(index, call):
+        if not _runs_elsewhere(index, call):
             return None
-        return _answer(
-            call, Fix(Safety.SAFE, "Check first that CUDA is available", (_guarded(index, statement, guard),))
-        )
+        device, guard = _device_asked(index, call), _guard(index, call)
+        if device is not None:
+            title, guard = f"Check first that `{device}` is a CUDA device", f'{device}.type == "cuda"'
+        else:
+            title = "Check first that CUDA is available"
+        return _answer(call, Fix(Safety.SAFE, title, (_guarded(index, statement, guard),))) if guard else None
     if api == "get_rng_state" and whole and isinstance(statement, ast.Assign):
         return _generator_state(index, call, statement)
     if api == "current_device" and whole and isinstance(statement, ast.Assign):
         return _current_device(index, call, statement)
     return _device_of(index, call) if api == "device" else None
+
+
+def _device_asked(index: Index, call: Node) -> str | None:
+    """The name of the one `torch.device` that a call gets, which may be the host where CUDA is available, too."""
+    match call.syntax:
+        case ast.Call(args=[ast.Name() | ast.Attribute() as written], keywords=[]):
+            device = call.args[1]
+            is_chosen = Comparisons(index).is_device(device) and not is_accelerator(index.analysis, device)
+            return index.text(written) if is_chosen else None
+    return None
 
 
 def _guard(index: Index, call: Node) -> str | None:
@@ -98,8 +113,17 @@ def _needs_cuda_anyway(index: Index, call: Node) -> bool:
         return False
     if any(_pins(index, one) for one in call.function.nodes if one.op is Op.CALL):
         return True
-    others = (one for each in _around(call) for one in each.nodes if one.op is Op.CALL)
-    return any(_api(one) in _FAILING and not is_guarded(index, one) for one in others)
+    others = (one for each in _around(call) for one in each.nodes if _is_missing_elsewhere(one))
+    return any(not is_guarded(index, one) for one in others)
+
+
+def _is_missing_elsewhere(node: Node) -> bool:
+    """Whether a value is one that cannot be had without CUDA."""
+    if node.op is Op.ITEM:
+        kept = node.args[0].args[0] if node.args[0].op is Op.CALL else node.args[0]
+        qualified = name(kept) or ""
+        return qualified.startswith("torch.cuda.") and qualified.rpartition(".")[2] in _EMPTY
+    return node.op is Op.CALL and _api(node) in _FAILING
 
 
 def _pins(index: Index, call: Node) -> bool:

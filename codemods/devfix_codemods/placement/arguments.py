@@ -5,6 +5,7 @@ import ast
 from devfix_codemods.catalogue import canonical, libraries
 from devfix_codemods.catalogue.torch import MAP_LOCATION
 from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir.guards import comparison
 from devfix_codemods.ir.keys import key, names, resolved
 
 _PLACING = frozenset({"device", "out"})
@@ -80,8 +81,23 @@ def is_optional(node: Node) -> bool:
 
 
 def may_be_none(node: Node, guard: Guard) -> bool:
-    """Whether a parameter that may be left out has not been asked for that, where `guard` holds."""
-    return is_optional(node) and (("none", key(node)), False) not in guard
+    """Whether a value may be None where `guard` holds: a parameter that may be left out, or what the function asks."""
+    if (("none", key(node)), False) in guard:
+        return False
+    return is_optional(node) or (is_asked_for_none(node) and not _is_read_before(node, guard))
+
+
+def is_asked_for_none(node: Node) -> bool:
+    """Whether the function of a value asks it, somewhere, whether it is None."""
+    tests = (one for one in node.function.nodes if one.op is Op.COMPARE and len(one.args) == 2 and node in one.args)
+    return any(comparison(one)[0] == ("none", key(node)) for one in tests)
+
+
+def _is_read_before(node: Node, guard: Guard) -> bool:
+    """Whether an attribute of a value is read before it is asked for None, which None does not have."""
+    uses = [one for one in node.function.nodes if node in one.args]
+    asked = min((one.index for one in uses if one.op is Op.COMPARE), default=0)
+    return any(one.op is Op.ATTR and one.index < asked and one.guard <= guard for one in uses)
 
 
 def calls_builtin(node: Node, *called: str) -> bool:

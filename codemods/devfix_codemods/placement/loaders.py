@@ -175,8 +175,14 @@ def is_no_tensor(node: Node, guard: Guard) -> bool:
 
 
 def is_plain(node: Node, guard: Guard) -> bool:
-    """Whether a test has said, on a path, that a value is a text, a number or an array."""
-    return any(_PLAIN.fullmatch(types) for types in _tested(node, guard, holds=True))
+    """Whether a test has said, on a path, that a value is None, a text, a number or an array."""
+    is_none = (("none", key(node)), True) in guard
+    return is_none or any(_PLAIN.fullmatch(types) for types in _tested(node, guard, holds=True))
+
+
+def is_other_than_tensor(node: Node, guard: Guard) -> bool:
+    """The same, and whether it has said that a value is a container, which may hold tensors and is none."""
+    return is_no_tensor(node, guard) or any(_ROWS.fullmatch(types) for types in _tested(node, guard, holds=True))
 
 
 def _tested(node: Node, guard: Guard, *, holds: bool) -> Iterator[str]:
@@ -188,3 +194,4 @@ def _tested(node: Node, guard: Guard, *, holds: bool) -> Iterator[str]:
 
 _PLAIN = re.compile(r"[(\[{]?(?:(?:str|bytes|int|float|bool|(?:np|numpy)\.ndarray|(?:pathlib\.)?Path),? ?)+[)\]}]?")
 """Types that no tensor has, nor what holds tensors."""
+_ROWS = re.compile(r"[(\[{]?(?:(?:tuple|list|dict|set|frozenset|Sequence|Mapping|Iterable),? ?)+[)\]}]?")

@@ -3,7 +3,7 @@
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Guard, Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import key, names
 from devfix_codemods.ir.nodes import contradictory
 
 _SET_OF_TENSORS = frozenset({"data", "grad", "requires_grad", "names"})
@@ -78,10 +78,21 @@ def _joins(user: Node, value: Node) -> bool:
     return joins and any(effect(canonical(one)) is Effect.SEQUENCE for one in names(user.args[0]))
 
 
+def starts_as_number(node: Node, guard: Guard) -> bool:
+    """Whether a parameter is a number where callers leave it out, and no test has said that it is a tensor here."""
+    default = node.function.defaults.get(str(node.extra)) if node.op is Op.PARAM else None
+    if default is None or not isinstance(default.extra, int | float) or isinstance(default.extra, bool):
+        return False
+    tests = (atom for atom, holds in guard if holds and isinstance(atom, tuple) and atom[0] == "isinstance")
+    return not any(atom[1] == key(node) and "Tensor" in str(atom[2]) for atom in tests)
+
+
 def may_be_number(node: Node, guard: Guard) -> bool:
     """Whether a value is a number on some path: `total = 0.0`, to which a loop adds."""
     found = [node]
     for one in found:  # grows
+        if starts_as_number(one, guard):
+            return True
         if one.op is Op.CONST and isinstance(one.extra, int | float):
             return True
         if one.op is Op.PHI:

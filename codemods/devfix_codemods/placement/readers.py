@@ -18,9 +18,10 @@ from devfix_codemods.placement.arguments import is_false, keyword
 from devfix_codemods.placement.evidence import is_filling, is_result_of_module
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.left_parts import LeftParts
-from devfix_codemods.placement.loaders import is_no_tensor
+from devfix_codemods.placement.loaders import is_other_than_tensor
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.naming import sounds_like_data, sounds_like_host, speaks_of_host
+from devfix_codemods.placement.non_tensors import starts_as_number
 from devfix_codemods.placement.places import CUDA, HOST
 from devfix_codemods.placement.views import chain, wholes
 from devfix_codemods.placement.written_arrays import Written
@@ -157,11 +158,9 @@ class Readers:
         """`net.forward(x).data`"""
         if node.op is not Op.ATTR or not self._is_of_tensor(node):
             return False
-        base = node.args[0]
-        return any(
-            one.op is Op.CALL and (one.args[0].extra == "forward" or self._kinds.is_module(one.args[0]))
-            for one in (base.args if base.op is Op.PHI else (base,))
-        )
+        ways = node.args[0].args if node.args[0].op is Op.PHI else node.args
+        calls = (one.args[0] for one in ways if one.op is Op.CALL)
+        return any(one.extra == "forward" or self._kinds.is_module(one) for one in calls)
 
     def _is_moved(self, value: Node) -> bool:
         """`x.to(device)[0]`, `[one.to(device) for one in batch][0]`, what is moved somewhere else, or on some path."""
@@ -208,7 +207,9 @@ class Readers:
             self._together()
 
     def _add(self, value: Node, call: Node) -> None:
-        if is_no_tensor(value, call.guard) or any(self._may_be_array(one, call) for one in (value, *call.args[1:])):
+        is_other = is_other_than_tensor(value, call.guard) and not self._holds_tensors(value)
+        is_other = is_other or any(starts_as_number(one, call.guard) for one in self._births.roots(value))
+        if is_other or any(self._may_be_array(one, call) for one in (value, *call.args[1:])):
             return
         under = joined(call.guard, self._entry(call.function))
         self._graph.add(Source(value, HOST, Birth.READER, tuple(self._links(value, call)), under=under, by=call))

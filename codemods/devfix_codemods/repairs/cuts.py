@@ -6,6 +6,7 @@ from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import Source as Placed
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.unregistered import UNREGISTERED
 from devfix_codemods.repairs.averaged import taken_along
@@ -32,6 +33,9 @@ HARMLESS = 0.8, 0.42
 TOGETHER = 0.9
 """How surely two tensors meet of which one may follow the other, wherever that is: this changes nothing that works."""
 
+MOST_OPERANDS = 4
+"""Through how many operands one safe fix may depend on another."""
+
 
 def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None:
     """The fix of a conflict, as far as it may be trusted; None where no move can stand."""
@@ -46,14 +50,30 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     safety = _safety(analysis, conflict, cut)
     if safety is Safety.SAFE and (
         leaves_half(analysis, conflict, lambda one: _is_written(analysis, source, one))
-        or leaves_operand(analysis, conflict, lambda one: _fixed(analysis, source, one)[1])
+        or leaves_operand(analysis, conflict, cut, lambda one: _is_safe(analysis, source, one, (conflict.birth,)))
     ):
         safety = Safety.UNSAFE
     if (
-        safety is Safety.UNSAFE and leaves_half(analysis, conflict, lambda one: _has_cut(analysis, source, one))
+        safety is Safety.UNSAFE
+        and (
+            leaves_half(analysis, conflict, lambda one: _has_cut(analysis, source, one))
+            or leaves_operand(analysis, conflict, cut, lambda one: _is_written(analysis, source, one))
+        )
     ) or meets_encoding(analysis, conflict, lambda one: _is_written(analysis, source, one)):
         safety = Safety.SUGGESTION
     return Fix(safety, cut.title, cut.edits, since=cut.since, effect=cut.effect)
+
+
+def _is_safe(analysis: Analysis, source: Source, conflict: Conflict, behind: tuple[Placed, ...]) -> bool:
+    """Whether a conflict has a safe fix, also by the operands that it would leave, but for those it is `behind`."""
+    cut = next(_cuts(analysis, source, conflict), None)
+    if cut is None or not _fixed(analysis, source, conflict)[1] or len(behind) > MOST_OPERANDS:
+        return False
+
+    def is_safe(other: Conflict) -> bool:
+        return other.birth in behind or _is_safe(analysis, source, other, (*behind, conflict.birth))
+
+    return not leaves_operand(analysis, conflict, cut, is_safe)
 
 
 def _has_cut(analysis: Analysis, source: Source, conflict: Conflict) -> bool:

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_optional
@@ -62,7 +62,7 @@ def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     yield from _in_scope(analysis, conflict, point)
     if conflict.end.place.where is Where.CALLER:  # who gave it knows where it is, better than the object
         yield from (one for one in of_tensors(analysis, conflict, point) if one.follows)
-    yield from _kept(point)
+    yield from _kept(analysis, point)
     yield from of_tensors(analysis, conflict, point)
     yield from named(analysis, conflict, point)
     if conflict.end.links == ("collective",):
@@ -227,17 +227,26 @@ def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
             yield Suffix(f".to({text})", text, follows=True)
 
 
-def _kept(point: Point) -> Iterator[Suffix]:
-    """`self.device`, where the class sets it."""
+def _kept(analysis: Analysis, point: Point) -> Iterator[Suffix]:
+    """`self.device`, where the class sets it, and not to a tensor that only says where the object is."""
     itself = point.node.function.self_node
     owner = point.node.function.owner
     if itself is not None and owner is not None and point.binds(str(itself.extra)) is itself:
         for attribute in ("device", "_device"):
-            if owner.sets(attribute) and (
+            kind = analysis.kinds.of(owner.field_of(attribute)) if owner.sets(attribute) else Kind.NONE
+            if kind in {Kind.DEVICE, Kind.TEXT, Kind.NUMBER, None} and (
                 point.node.function.name != "__init__" or (itself, attribute) in point.environment
             ):
                 text = f"{itself.extra}.{attribute}"
                 yield Suffix(f".to({text})", text)
+            elif kind is Kind.TENSOR and _has_property(owner, "device") and point.node.function.name != "__init__":
+                yield Suffix(f".to({itself.extra}.device)", f"{itself.extra}.device")
+
+
+def _has_property(owner: Class, name: str) -> bool:
+    """Whether a class, or one that it is derived from here, computes an attribute."""
+    found = next((one.methods[name] for one in owner.lineage() if name in one.methods), None)
+    return found is not None and found.is_property
 
 
 def may_name_device(text: str, node: Node) -> bool:

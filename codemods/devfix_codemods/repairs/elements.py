@@ -9,6 +9,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import may_be_none
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.search import Conflict
@@ -154,11 +155,25 @@ def _where_read(analysis: Analysis, source: Source, conflict: Conflict, part: No
     point = before(part)
     if point is None or not isinstance(part.syntax, ast.Subscript | ast.Attribute | ast.IfExp):
         return
+    if may_be_none(part, part.guard):
+        yield from _behind_name(analysis, source, conflict, part)
+        return
     syntax = _spelled(part, conflict)
     for suffix in suffixes(analysis, conflict, point) if syntax is not None else ():
         if suffix.test is None and syntax is not None:
             edit = ReplaceExpression(source.span(syntax), f"__node__{suffix.text}")
             yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`")
+
+
+def _behind_name(analysis: Analysis, source: Source, conflict: Conflict, part: Node) -> Iterator[Cut]:
+    """`mask = batch["mask"]`, and behind it `if mask is not None: mask = mask.to(device)`."""
+    point = after(part)
+    match part.statement:
+        case ast.Assign([ast.Name(id=name)], value) if value is part.syntax:
+            for suffix in suffixes(analysis, conflict, point) if point is not None else ():
+                code = suffix.statement(name, may_be_none=True)
+                edit = InsertStatement(source.span(part.statement), "after", code)
+                yield Cut((edit, *suffix.edits), suffix.title(name))
 
 
 def _spelled(part: Node, conflict: Conflict) -> ast.expr | None:

@@ -3,12 +3,16 @@
 from collections.abc import Callable
 from math import log
 
-from devfix_codemods.ir import Node
+from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, RewriteCall
+from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Turn
 from devfix_codemods.placement.places import Where
-from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.search import Conflict, Step
+from devfix_codemods.repairs.cut import Cut, name_at
 
+_BORN = MADE | OF_BATCHES
 SURE = 0.35
 """From which confidence on a conflict is evidence against another one."""
 JOINS = 0.7
@@ -34,13 +38,43 @@ def leaves_half(analysis: Analysis, conflict: Conflict, is_written: Callable[[Co
     )
 
 
-def leaves_operand(analysis: Analysis, conflict: Conflict, is_safe: Callable[[Conflict], bool]) -> bool:
+def leaves_operand(analysis: Analysis, conflict: Conflict, cut: Cut, is_moved: Callable[[Conflict], bool]) -> bool:
     """Whether another value of the host surely is an operand beside this one, and nothing as safe moves it: what both
-    of them are given to works where they are, and fails where one of them is moved."""
+    of them are given to works where they are, and fails where one of them is moved, but to where the other is."""
     if conflict.birth.birth is Birth.READER or conflict.end.place.where is not Where.DEVICE:
         return False
-    beside = {one.end for one in analysis.ends(conflict.birth) if _stands_beside(one, conflict)}
-    return bool(beside) and any(one.birth in beside and not is_safe(one) for one in analysis.conflicts)
+    ends = (one for one in analysis.ends(conflict.birth) if _stands_beside(one, conflict))
+    left = (one for one in ends if not _follows(one, conflict, cut))
+    beside = {one.end for one in left if one.end.birth in _BORN and _is_nearest(analysis, one)}
+    moved = {one.birth for one in analysis.conflicts if one.birth in beside and is_moved(one)}
+    return moved != beside
+
+
+def _follows(one: Conflict, conflict: Conflict, cut: Cut) -> bool:
+    """Whether a move goes where the other operand is, `torch.ones(3, device=x.device)`, or is made only where that is
+    on a device."""
+    text = " ".join(map(_written, cut.edits))
+    meeting = one.meeting
+    steps = [step.node for step in one.path]
+    operand = steps[steps.index(meeting.node) + 1 :][:1] if meeting is not None else []
+    named = any((name := name_at(each, meeting.node)) and f"{name}.device" in text for each in operand if meeting)
+    return named or (" if " in f" {text}" and contradictory(one.guard, conflict.guard))
+
+
+def _written(edit: Edit) -> str:
+    """What an edit writes."""
+    if isinstance(edit, RewriteCall):
+        return " ".join(str(each.value) for each in edit.arguments or ())
+    return edit.code if isinstance(edit, ReplaceExpression | InsertStatement) else ""
+
+
+def _is_nearest(analysis: Analysis, one: Conflict) -> bool:
+    """Whether a path leads to a value of the host, and not on from one that it is a part of, to a 0-dim tensor, which
+    any other may meet, or to an index, which may stay where it is."""
+    graph = analysis.graph
+    if one.end.scalar or one.end.node in graph.scalars or any(each.edge.link.startswith("index") for each in one.path):
+        return False
+    return not any(source.is_on_host for step in one.path[:-1] for source in graph.sources.get(step.node, ()))
 
 
 def _stands_beside(one: Conflict, conflict: Conflict) -> bool:
@@ -52,8 +86,19 @@ def _stands_beside(one: Conflict, conflict: Conflict) -> bool:
     behind = next(steps, None)
     if met is None or behind is None:
         return False
-    way = {step.node for step in conflict.path}
-    return met not in way or (behind.node not in way and behind.node.index < met.index)
+    way = [step.node for step in conflict.path]
+    if met not in way or (behind.node not in way and behind.node.index < met.index):
+        return True
+    return behind.node in way and _may_be_on_host(behind.node, next(steps, None), way)
+
+
+def _may_be_on_host(operand: Node, to_host: Step | None, way: list[Node]) -> bool:
+    """Whether an operand on the way to the device is not given there: the way leads on to where the operand is used
+    later, or by one of several values that it may be, of which another one is on the host."""
+    following = next(iter(way[way.index(operand) + 1 :]), None)
+    if following is None or (to_host is not None and to_host.node is following):
+        return False
+    return operand.op is Op.PHI or (following.function is operand.function and following.index > operand.index)
 
 
 def meets_encoding(analysis: Analysis, conflict: Conflict, is_written: Callable[[Conflict], bool]) -> bool:

@@ -61,7 +61,8 @@ def of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     if function.name == "forward":
         yield from _of_layer(conflict, function)
         for text, node in function.parameters.items():
-            if node is not itself and point.binds(text) is node and _enters(analysis, node):
+            here = node is not itself and point.binds(text) is node
+            if here and _enters(analysis, node) and not analysis.births.moves_of(node):  # it is elsewhere until then
                 known = analysis.kinds.of(node) is Kind.TENSOR
                 yield Suffix(f".to({text}.device)", f"{text}.device", follows=known)
         for bound, node in point.environment.items():
@@ -167,7 +168,7 @@ def _is_part_of_input(analysis: Analysis, node: Node) -> bool:
     """`x` of `x = batch["x"]`, where the module gets a batch."""
     base = node.args[0] if node.op is Op.ITEM else None
     own = base is not None and base.op is Op.PARAM and base is not base.function.self_node
-    return own and analysis.kinds.of(node) is Kind.TENSOR
+    return own and analysis.kinds.of(node) is Kind.TENSOR and not analysis.births.moves_of(node)
 
 
 def _comes_of_part(analysis: Analysis, node: Node) -> bool:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import key, names
+from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.graph import MADE, Turn
+from devfix_codemods.placement.naming import sounds_like_class
 from devfix_codemods.placement.non_tensors import is_used_as_object, may_be_number
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -25,7 +26,7 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
         bound = bound_names.get(node)
         if bound is None or bound == "_" or not node.guard <= point.guard or _is_born_on_host(analysis, node):
             continue  # a name that is bound on some paths alone may mean nothing here
-        if (("none", key(node)), True) in point.guard:
+        if point.is_none(node):
             continue
         if _is_tensor(analysis, node) and _is_given(node, point) and not may_be_number(node, point.guard):
             known = analysis.kinds.of(node) is Kind.TENSOR or _has_its_device_read(node)
@@ -59,12 +60,17 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
         return False  # `float | torch.Tensor`, and the object of a method
     if node in analysis.kinds.rows or str(node.extra).startswith("*"):
         return False
-    if kind is None and (_is_container(node) or is_used_as_object(node)):
+    if kind is None and (_is_container(node) or is_used_as_object(node) or _is_object(node)):
         return False
     given = _given(analysis, node)
     if any(calls_builtin(one, "list", "tuple") or (one.op is Op.PARAM and analysis.is_plain(one)) for one in given):
         return False
     return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
+
+
+def _is_object(node: Node) -> bool:
+    """`Sampler(edges)`: what a class makes that is not known has a `device` only if the class says so."""
+    return node.op is Op.CALL and sounds_like_class(node.args[0])
 
 
 def _given(analysis: Analysis, node: Node) -> list[Node]:

@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from devfix_codemods.ir import Function, Guard, Node, Op
+from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.nodes import Environment, walk
 from devfix_codemods.placement.analysis import Analysis
 
@@ -44,6 +45,10 @@ class Point:
             found = function.finals.get(name)
             function = function.parent
         return found
+
+    def is_none(self, value: Node) -> bool:
+        """Whether a value is None wherever this is reached, as a test around it says."""
+        return (("none", key(value)), True) in self.guard | self.node.guard
 
     def binds_surely(self, name: str) -> bool:
         """Whether a name that the function binds has a value on every path to here.

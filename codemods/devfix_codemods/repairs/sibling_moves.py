@@ -154,7 +154,8 @@ def behind_birth(analysis: Analysis, source: Source, conflict: Conflict) -> Iter
         return
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         span = source.span(anchor)
-        edit = InsertStatement(span, "before" if where == "before" else "after", suffix.statement(name), rank(node))
+        code = suffix.statement(name, point is not None and may_be_none(node, point.guard))
+        edit = InsertStatement(span, "before" if where == "before" else "after", code, rank(node))
         yield Cut((edit, *suffix.edits), suffix.title(name))
 
 

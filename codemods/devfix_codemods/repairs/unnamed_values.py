@@ -23,6 +23,7 @@ def items_at(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[s
             and isinstance(one.extra, str)
             and one.index < conflict.birth.node.index
             and one.function is point.node.function
+            and not point.is_none(one)
             and analysis.kinds.of(one) is Kind.TENSOR
             and means_same(analysis, one.syntax, one, point)
         ):
@@ -38,7 +39,7 @@ def attributes_at(analysis: Analysis, conflict: Conflict, point: Point) -> Itera
     for one in device_side(conflict):
         if one.op is Op.ATTR and one.args[0] is itself and owner.sets(str(one.extra)):
             rebound = point.environment.get((itself, str(one.extra)), None if function.name == "__init__" else one)
-            if _is_born_on_host(analysis, owner.field_of(str(one.extra))):
+            if _is_born_on_host(analysis, owner.field_of(str(one.extra))) or point.is_none(one):
                 continue
             if analysis.kinds.of(one) is Kind.TENSOR and rebound in {one, owner.field_of(str(one.extra))}:
                 yield f"{itself.extra}.{one.extra}"

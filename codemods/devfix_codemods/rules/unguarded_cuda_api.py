@@ -33,7 +33,7 @@ nothing without CUDA (torch/cuda/memory.py, random.py), and are left alone.
 Safe: where CUDA is there nothing changes, and elsewhere the call raises today. Unsafe where the value of the call is
 used, which then needs another one, and where what has the device may be no tensor. Tests, benchmarks, files that import
 CUDA kernels or join cards, functions that need CUDA or pinned memory anyway, and code that asks anywhere above are left
-alone; so is `torch.cuda.set_device`.
+alone; so is `torch.cuda.set_device`, and what stands beside `torch.cuda.memory_stats()["…"]`, which is empty there.
 
 ## Since torch
 
