@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -21,6 +21,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+WIDE: ViewportSize = {"width": 1400, "height": 900}
 
 
 # Not for the whole session: playwright holds an event loop, which would stand in the way of other tests.
@@ -87,11 +88,24 @@ class Seen:
     errors: list[str] = field(default_factory=list)
 
 
-@pytest.fixture
-def view(browser: Browser) -> Iterator[Page]:
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """The page of all tests of a module: to open one takes longer than most of them do."""
+    page = browser.new_page(viewport=WIDE)
     yield page
     page.close()
+
+
+@pytest.fixture
+def view(tab: Page) -> Iterator[Page]:
+    """A page as if it were new: it is wide, shows nothing, and finds nothing stored."""
+    yield tab
+    tab.goto("about:blank")
+    tab.mouse.move(0, 0)
+    tab.set_viewport_size(WIDE)
+    tab.emulate_media(media="null", color_scheme="null")
+    everything = {"origin": "*", "storageTypes": "local_storage"}
+    tab.context.new_cdp_session(tab).send("Storage.clearDataForOrigin", everything)
 
 
 def watched(page: Page) -> Seen:

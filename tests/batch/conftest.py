@@ -1,6 +1,6 @@
 """What these tests share."""
 
-from ..chromium import browser, served, view
+from ..chromium import browser, served, tab, view
 from ..cli.conftest import site
 
-__all__ = ["browser", "served", "site", "view"]
+__all__ = ["browser", "served", "site", "tab", "view"]

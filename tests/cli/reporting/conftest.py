@@ -1,5 +1,5 @@
 """What these tests share."""
 
-from ...chromium import browser, served, view
+from ...chromium import browser, served, tab, view
 
-__all__ = ["browser", "served", "view"]
+__all__ = ["browser", "served", "tab", "view"]
