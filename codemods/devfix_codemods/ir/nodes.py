@@ -282,6 +282,21 @@ class Module:
         for function in self.functions:
             yield from function.nodes
 
+    @property
+    def stores(self) -> Iterator[Store]:
+        """What all functions store in attributes and in containers."""
+        return (one for function in self.functions for one in function.stores)
+
+    @property
+    def returned(self) -> set[Node]:
+        """The values that functions return."""
+        return {value for function in self.functions for value, _ in function.returns}
+
+    @property
+    def kept(self) -> set[Node]:
+        """The values that functions return or store: others may have them."""
+        return self.returned | {one.value for one in self.stores}
+
     def of(self, op: Op) -> Sequence[Node]:
         """The values of one operation, as they were lowered, function after function."""
         if not self._by_op:

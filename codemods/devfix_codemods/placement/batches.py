@@ -101,10 +101,9 @@ class Batches:
     def _filled(self) -> dict[Node, list[Node]]:
         """What is put into lists: `batches.append((x, y))`."""
         found: dict[Node, list[Node]] = defaultdict(list)
-        for function in self._module.functions:
-            for store in function.stores:
-                if not store.is_attribute and store.key is None:
-                    found[self._kept(store.base)].append(store.value)
+        for store in self._module.stores:
+            if not store.is_attribute and store.key is None:
+                found[self._kept(store.base)].append(store.value)
         return found
 
     def _kept(self, node: Node) -> Node:
@@ -213,10 +212,9 @@ class Batches:
     def _stores(self) -> dict[object, list[Store]]:
         """What is stored in attributes, by their names."""
         found: dict[object, list[Store]] = defaultdict(list)
-        for function in self._module.functions:
-            for store in function.stores:
-                if store.is_attribute:
-                    found[store.key].append(store)
+        for store in self._module.stores:
+            if store.is_attribute:
+                found[store.key].append(store)
         return found
 
 

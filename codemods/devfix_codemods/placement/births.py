@@ -6,7 +6,7 @@ from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device, is_encoding, keyword
 from devfix_codemods.placement.attributes import Attributes
@@ -75,7 +75,8 @@ class Births:
         self.kinds = kinds
         self.graph = graph
         self.calls = calls = kinds.calls
-        self.used = _used(module)
+        self.used = {*module.users, *module.kept}
+        """What a file does something with."""
         self.exchanged: set[Node] = set()
         """What collectives get that may work on the host."""
         self.callees = {node.args[0] for node in module.of(Op.CALL)}
@@ -349,10 +350,3 @@ class Births:
         """A parameter names the device that a function is told."""
         if not self.graph.sources.get(parameter):
             self.graph.add(Source(parameter, Place(Where.DEVICE, parameter), Birth.MOVE, ("certain",)))
-
-
-def _used(module: Module) -> set[Node]:
-    """What a file does something with."""
-    found = set(module.users)
-    found |= {store.value for function in module.functions for store in function.stores}
-    return found | {value for function in module.functions for value, _ in function.returns}

@@ -58,12 +58,11 @@ def _instances(module: Module, objects: Mapping[Node, Class]) -> dict[Node, Clas
     for node in module.of(Op.CALL):
         if (made := _class(node.args[0])) is not None:
             found[node] = made
-    for function in module.functions:
-        for store in function.stores:
-            owner = found.get(store.base)
-            made = found.get(store.value)
-            if store.is_attribute and owner is not None and made is not None:
-                found[owner.field_of(str(store.key))] = made
+    for store in module.stores:
+        owner = found.get(store.base)
+        made = found.get(store.value)
+        if store.is_attribute and owner is not None and made is not None:
+            found[owner.field_of(str(store.key))] = made
     return found
 
 

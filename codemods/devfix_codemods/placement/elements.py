@@ -226,12 +226,7 @@ class Elements:
     @cached_property
     def _refilling(self) -> list[Store]:
         """`batch[key] = batch[key].to(device)`"""
-        return [
-            one
-            for function in self._births.module.functions
-            for one in function.stores
-            if not one.is_attribute and self._births.is_move(one.value)
-        ]
+        return [one for one in self._births.module.stores if not one.is_attribute and self._births.is_move(one.value)]
 
     @cached_property
     def _refilled(self) -> dict[Node, set[object]]:

@@ -173,8 +173,7 @@ class Factories:
     def _of_numbers(self) -> set[Node]:
         """Distributions of numbers, which live on the host and have no `device=`, unless an attribute of theirs is
         set."""
-        stores = (store for function in self._module.functions for store in function.stores if store.is_attribute)
-        refilled = {self._kinds.find(store.base) for store in stores}
+        refilled = {self._kinds.find(store.base) for store in self._module.stores if store.is_attribute}
         made = {
             self._kinds.find(node)
             for node in self._module.of(Op.CALL)

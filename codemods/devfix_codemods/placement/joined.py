@@ -115,14 +115,13 @@ class Joined:
     @cached_property
     def _picking(self) -> set[Node]:
         """What picks the parts that are stored to: `y[x] = 1`."""
-        stores = [store for function in self._births.module.functions for store in function.stores]
+        stores = self._births.module.stores
         return {store.index for store in stores if store.index is not None and not store.is_attribute}
 
     @cached_property
     def _filled(self) -> set[Node]:
         """What parts are stored to."""
-        stores = [store for function in self._births.module.functions for store in function.stores]
-        return {store.base for store in stores if not store.is_attribute}
+        return {store.base for store in self._births.module.stores if not store.is_attribute}
 
     def _is_alone_in(self, node: Node, user: Node) -> bool:
         """Whether a user shows, converts or computes with a value, and meets no other one."""
@@ -150,9 +149,7 @@ class Joined:
     @cached_property
     def _kept(self) -> set[Node]:
         """What functions return, or keep."""
-        functions = self._births.module.functions
-        kept = {store.value for function in functions for store in function.stores}
-        return kept | {value for function in functions for value, _ in function.returns}
+        return self._births.module.kept
 
     def _moves_given(self, node: Node, call: Node, depth: int) -> bool:
         """Whether a call runs a function of this file that moves what it is given."""

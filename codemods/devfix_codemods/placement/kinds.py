@@ -230,9 +230,8 @@ class Kinds(Facts):
 
     @cached_property
     def _handed_on(self) -> set[object]:
-        users, functions = self.module.users, self.module.functions
-        kept = {store.value for one in functions for store in one.stores if not store.is_attribute}
-        kept |= {value for one in functions for value, _ in one.returns}
+        users = self.module.users
+        kept = {store.value for store in self.module.stores if not store.is_attribute} | self.module.returned
         return {
             node.extra
             for node in self.module.of(Op.FUNCTION)

@@ -92,14 +92,13 @@ class MovedLater:
     @cached_property
     def _stored(self) -> set[Node]:
         """What objects and containers keep, and no later statement of the function takes out of them."""
-        functions = self._births.module.functions
-        kept = {value for function in functions for value in function.finals.values()}
-        stores = (store for function in functions for store in function.stores)
-        return {one.value for one in stores if not one.is_attribute or one.value in kept}
+        module = self._births.module
+        kept = {value for function in module.functions for value in function.finals.values()}
+        return {one.value for one in module.stores if not one.is_attribute or one.value in kept}
 
     @cached_property
     def _returned(self) -> set[Node]:
-        return {value for function in self._births.module.functions for value, _ in function.returns}
+        return self._births.module.returned
 
 
 def _is_read(node: Node, user: Node) -> bool:

@@ -19,12 +19,8 @@ _HOLDING = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.ITEM, Op.ITE
 
 def replaced(births: "Births") -> set[Node]:
     """The values whose parts are moved where they stand."""
-    found = {
-        store.base
-        for function in births.module.functions
-        for store in function.stores
-        if not store.is_attribute and births.is_move(store.value)
-    }
+    stores = (one for one in births.module.stores if not one.is_attribute)
+    found = {store.base for store in stores if births.is_move(store.value)}
     parameters = {root for one in found if (root := _whole(one)).op is Op.PARAM}
     for call in births.module.of(Op.CALL):
         for one in _moved_in_place(births, call, parameters):

@@ -27,11 +27,10 @@ def replacements(births: "Births") -> None:
             _instead(births, node)
         elif node.op is Op.COMPARE and node.extra in _COMPARING:
             _rebuilt(births, node)
-    for function in births.module.functions:
-        for store in function.stores:
-            old = store.value.args[0] if store.value.op is Op.ITEM else store.value
-            if not store.is_attribute and old.op is Op.PARAM and births.kinds.of(old) is Kind.TENSOR:
-                _filled(births, old, store.base)
+    for store in births.module.stores:
+        old = store.value.args[0] if store.value.op is Op.ITEM else store.value
+        if not store.is_attribute and old.op is Op.PARAM and births.kinds.of(old) is Kind.TENSOR:
+            _filled(births, old, store.base)
 
 
 def _in_next_turn(births: "Births", turn: Node) -> None:

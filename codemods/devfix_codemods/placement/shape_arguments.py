@@ -27,10 +27,10 @@ class ShapeArguments:
         self._users = births.module.users
         self._held: dict[Node, list[Node]] = {}
         """The containers that each value is put into."""
-        for store in (one for function in births.module.functions for one in function.stores):
+        for store in births.module.stores:
             if not store.is_attribute and store.base.op in {Op.MAPPING, Op.SEQUENCE}:
                 self._held.setdefault(store.value, []).append(store.base)
-        self._given_away = {value for function in births.module.functions for value, _ in function.returns}
+        self._given_away = births.module.returned
 
     def all(self) -> None:
         graph = self._births.graph

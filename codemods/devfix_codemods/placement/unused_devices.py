@@ -32,8 +32,7 @@ class UnusedDevices:
         self._graph = births.graph
         self._users = births.module.users
         self._uses = Joined(births)
-        self._kept = {store.value for function in births.module.functions for store in function.stores}
-        self._kept |= {value for function in births.module.functions for value, _ in function.returns}
+        self._kept = births.module.kept
 
     def all(self) -> None:
         self._not_used()

@@ -228,7 +228,7 @@ def masked(kinds: "Kinds") -> None:
 def keys(kinds: "Kinds") -> None:
     """What a dictionary is asked for is a text or a number, and so is what picks a module, or an optimizer."""
     picked = [(node, node.args[0], index) for node in kinds.module.of(Op.ITEM) for index in node.args[1:]]
-    stored = [(one.value, one.base, one.index) for function in kinds.module.functions for one in function.stores]
+    stored = [(one.value, one.base, one.index) for one in kinds.module.stores]
     for value, base, index in (*picked, *stored):
         if index is None or kinds.of(index) is not None:
             continue

@@ -22,7 +22,7 @@ class Written:
     def __init__(self, births: "Births") -> None:
         self._births = births
         self._users = births.module.users
-        self._stored = {store.base for function in births.module.functions for store in function.stores}
+        self._stored = {store.base for store in births.module.stores}
 
     def through(self, value: Node, call: Node) -> bool:
         """Whether the array that `call` makes of a tensor, which may be on a device, is written to."""
