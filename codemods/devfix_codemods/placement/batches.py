@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.arguments import calls_builtin
@@ -179,13 +180,9 @@ class Batches:
 
     def _narrowed(self, node: Node, key: object) -> Node | None:
         """The part of a display, or the tensor of a `TensorDataset`, that is read under `key`."""
-        values: tuple[Node, ...] = ()
-        if node.op is Op.SEQUENCE:
-            values = node.args
-        elif node.op is Op.MAPPING and key in node.extras:
-            return node.args[node.extras.index(key)]
-        elif node.op is Op.CALL and name(node.args[0]) in _TENSOR_DATASETS:
-            values = node.args[1:]
+        if node.op is not Op.CALL or name(node.args[0]) not in _TENSOR_DATASETS:
+            return part_of(node, key)
+        values = node.args[1:]
         return values[key] if isinstance(key, int) and -len(values) <= key < len(values) else None
 
     def _of_call(self, call: Node) -> Iterator[Node]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from devfix_codemods.catalogue import Effect, Kind, kind, method_effect
 from devfix_codemods.ir import Class, Module, Node, Op
+from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import key, name, resolved
 from devfix_codemods.placement.arguments import argument, keyword
 from devfix_codemods.placement.calls import bound, local_calls, method
@@ -57,7 +58,7 @@ class Datasets:
         if item is None or not isinstance(found, Class):
             return None
         bindings = _bindings(calls[0], found)
-        places = {self._moved_to(_part(value, part), bindings) for value, _ in item.returns}
+        places = {self._moved_to(part_of(value, part) or value, bindings) for value, _ in item.returns}
         return places.pop() if len(places) == 1 else None
 
     def _moved_to(self, value: Node, bindings: Bindings) -> Place | None:
@@ -127,7 +128,7 @@ class Datasets:
         return all(self._stays_at(value, part, bindings) for value, _ in item.returns)
 
     def _stays_at(self, value: Node, part: object, bindings: Bindings) -> bool:
-        value = _part(value, part)
+        value = part_of(value, part) or value
         if value.op in {Op.SEQUENCE, Op.MAPPING}:
             return bool(value.args) and all(self._is_placed(one, bindings, 0) for one in value.args)
         return _is_text(value) or self._is_placed(value, bindings, 0)
@@ -205,15 +206,6 @@ def _bindings(made: Node, owner: Class) -> Bindings:
 def _effect_of_method(call: Node) -> Effect | None:
     callee = call.args[0] if call.op is Op.CALL else call
     return method_effect(str(callee.extra)) if callee.op is Op.ATTR and name(callee) is None else None
-
-
-def _part(value: Node, part: object) -> Node:
-    """What a display holds under an index or a key; the value itself where that is not known."""
-    if value.op is Op.SEQUENCE and isinstance(part, int) and part < len(value.args):
-        return value.args[part]
-    if value.op is Op.MAPPING and part in value.extras:
-        return value.args[value.extras.index(part)]
-    return value
 
 
 def _moves_item(call: Node) -> bool:

@@ -10,6 +10,7 @@ from devfix_codemods.catalogue import Kind, canonical, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.catalogue.libraries import LISTS_IN_ROWS
 from devfix_codemods.ir import Function, Guard, Node, Op
+from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import key, name, resolved
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.calls import bound
@@ -133,10 +134,8 @@ class Loaders:
             return
         for loader in self.calls_of(part.args[0].args[0]):
             for value, _ in (each for collate in self.collations.of(loader) for each in collate.returns):
-                if value.op is Op.SEQUENCE and isinstance(part.extra, int) and part.extra < len(value.args):
-                    yield value.args[part.extra]
-                elif value.op is Op.MAPPING and part.extra in value.extras:
-                    yield value.args[value.extras.index(part.extra)]
+                if (given := part_of(value, part.extra)) is not None:
+                    yield given
 
     # Batches that are placed in place
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import MOVES, Effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import has_device, keyword
 from devfix_codemods.placement.calls import bound, effect_of, function_of
@@ -146,8 +147,8 @@ def _holder(node: Node) -> Node:
 
 def _root_of_item(node: Node, known: dict[Node, _Root | None]) -> _Root | None:
     base = node.args[0]
-    if base.op is Op.SEQUENCE and isinstance(node.extra, int):
-        return _root(base.args[node.extra], known) if -1 < node.extra < len(base.args) else None
+    if (part := part_of(base, node.extra)) is not None:
+        return _root(part, known)
     return _root(base, known) if any(map(slices, node.args[1:])) else None
 
 
