@@ -11,15 +11,12 @@ from devfix_codemods.ir.items import item_key, part_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
 from devfix_codemods.ir.passing import completed, is_next_of_iterator
 from devfix_codemods.ir.spelled_names import read_by_name
-from devfix_codemods.ir.versions import Versions
+from devfix_codemods.ir.versions import FILLING, Versions
 
 if TYPE_CHECKING:
     from devfix_codemods.ir.nodes import Class, Definition
 
 BUILTINS = frozenset(dir(builtins))
-FILLING = frozenset({"append", "extend", "add", "insert", "appendleft", "update", "setdefault", "put"})
-"""Methods that put what they get into a container."""
-
 STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor", "np": "numpy"}
 """What a name that nothing binds is taken for where `from … import *` may have bound it."""
 

@@ -368,19 +368,7 @@ def contradictory(first: Guard, second: Guard) -> bool:
 
 def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
     """Each syntax node below `tree`, and what it is a part of."""
-    found: dict[ast.AST, ast.AST] = {}
-    pending = [tree]
-    while pending:
-        outer = pending.pop()
-        inner: list[ast.AST] = []
-        for part in vars(outer).values():
-            if isinstance(part, ast.AST):
-                inner.append(part)
-            elif isinstance(part, list):
-                inner += [each for each in part if isinstance(each, ast.AST)]
-        found.update(dict.fromkeys(inner, outer))
-        pending += inner
-    return found
+    return {inner: outer for outer in walk(tree) for inner in ast.iter_child_nodes(outer)}
 
 
 def walk(tree: ast.AST) -> Iterator[ast.AST]:

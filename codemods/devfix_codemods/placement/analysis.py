@@ -11,7 +11,7 @@ from devfix_codemods.ir.nodes import contradictory, forget
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.callers import given_by_callers, objects_given
 from devfix_codemods.placement.calls import local_calls
-from devfix_codemods.placement.combined_evidence import combined
+from devfix_codemods.placement.combined_evidence import combined, with_independent_paths
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.construction import is_while_made
 from devfix_codemods.placement.displays import LEFT
@@ -19,7 +19,6 @@ from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Graph, Sour
 from devfix_codemods.placement.handed_tests import name_tests_once
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.imported_values import imported_values
-from devfix_codemods.placement.independent_paths import with_independent_paths
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.naming import is_for_tests_or_data

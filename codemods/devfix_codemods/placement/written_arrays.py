@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Class, Function, Node, Op
-from devfix_codemods.ir.expressions import FILLING
 from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.versions import FILLING
 from devfix_codemods.placement.views import chain
 
 if TYPE_CHECKING:
