@@ -1,6 +1,7 @@
 """Items under constant indices: how an environment calls them, and where they stand in a display."""
 
 import ast
+from collections.abc import Container
 
 from devfix_codemods.ir.nodes import Node, Op
 
@@ -28,6 +29,13 @@ def _element_of(display: Node, index: object) -> Node | None:
         return None
     counted = display.args[: index + 1] if index >= 0 else display.args[index:]
     return None if any(isinstance(each.syntax, ast.Starred) for each in counted) else display.args[index]
+
+
+def whole(node: Node, through: Container[Op] = (Op.ITEM,)) -> Node:
+    """What a value is taken out of, in one step or several."""
+    while node.op in through:
+        node = node.args[0]
+    return node
 
 
 def is_slice(item: Node) -> bool:

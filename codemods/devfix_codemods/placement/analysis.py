@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from devfix_codemods.ir import Function, Node, Op, lower
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.nodes import contradictory, forget
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.callers import given_by_callers, objects_given
@@ -256,7 +257,7 @@ class Analysis:
 
     def _ends_where_read(self, conflict: Conflict) -> bool:
         """Whether the path leads by what a caller gives, of which numpy reads a part as it is: it is on the host."""
-        on_the_way = (_whole(conflict.end.node), *(step.node for step in conflict.path))
+        on_the_way = (whole(conflict.end.node), *(step.node for step in conflict.path))
         return conflict.birth.birth is not Birth.READER and any(
             one.guard <= conflict.guard for node in on_the_way for one in self._read_parts.get(node, ())
         )
@@ -266,7 +267,7 @@ class Analysis:
         """What numpy reads of the parameters."""
         found: dict[Node, list[Source]] = {}
         for node, sources in self.graph.sources.items():
-            base = _whole(node)
+            base = whole(node)
             if base.op is Op.PARAM and base is not node:
                 found.setdefault(base, []).extend(one for one in sources if one.birth is Birth.READER)
         return found
@@ -315,9 +316,7 @@ class Analysis:
 
     def _is_part_of_given(self, node: Node) -> bool:
         """Whether a value is part of a parameter, all arguments for which stand in this file."""
-        while node.op in {Op.ITEM, Op.ITER}:
-            node = node.args[0]
-        return self.kinds.is_given(node)
+        return self.kinds.is_given(whole(node, {Op.ITEM, Op.ITER}))
 
 
 def _asks_others(conflict: Conflict) -> bool:
@@ -337,12 +336,6 @@ MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
 LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant"})
 """Modules that are misplaced themselves, as the code around them says."""
-
-
-def _whole(part: Node) -> Node:
-    while part.op is Op.ITEM:
-        part = part.args[0]
-    return part
 
 
 def _is_chosen(source: Source) -> bool:

@@ -10,7 +10,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.items import part_of
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import method as method_of
@@ -172,8 +172,7 @@ class Batches:
         elif node.op is Op.PARAM:
             yield from ((one, key) for one in self._kinds.given.get(node, ()))
         elif node.op is Op.GLOBAL:
-            found = self._module.top.finals.get(str(node.extra))
-            if found is not None:
+            if (found := resolved(node)) is not node:
                 yield found, key
         else:
             yield from ((one, key) for one in node.args)

@@ -9,7 +9,8 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.failing import MEANT_TO_FAIL
 from devfix_codemods.ir.guards import NEVER
-from devfix_codemods.ir.keys import method_name, name
+from devfix_codemods.ir.items import whole
+from devfix_codemods.ir.keys import method_name, name, resolved
 from devfix_codemods.ir.nodes import ALWAYS, Store
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.call_constraints import Calls
@@ -188,8 +189,8 @@ class Constraints:
         )
 
     def _global(self, node: Node) -> None:
-        found = self.module.top.finals.get(str(node.extra))
-        if found is not None and self.kinds.may_live(found):
+        found = resolved(node)
+        if found is not node and self.kinds.may_live(found):
             self.graph.same(found, node, "global", node.guard)
 
     def _defaults(self, function: Function) -> None:
@@ -231,12 +232,10 @@ class Constraints:
 
     def _put_into_moved(self, store: Store) -> None:
         """`graph.ndata["x"] = torch.ones(3)`, of what was moved with all that it had."""
-        whole = store.base
-        while whole.op in {Op.ATTR, Op.ITEM}:
-            whole = whole.args[0]
-        moved = self.kinds.of(whole) is None and self.births.is_move(whole) and self.births.is_elsewhere(whole)
+        base = whole(store.base, {Op.ATTR, Op.ITEM})
+        moved = self.kinds.of(base) is None and self.births.is_move(base) and self.births.is_elsewhere(base)
         if moved and any(map(self.graph.is_made, self.births.roots(store.value))):
-            self.graph.supports(store.value, whole, "put-into-moved", store.guard)
+            self.graph.supports(store.value, base, "put-into-moved", store.guard)
 
     def _is_moved(self, value: Node) -> bool:
         """Whether a value is moved to a device, or made there, on the spot."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.ir.passing import gives_elements
 from devfix_codemods.placement.arguments import calls_builtin
@@ -197,9 +198,7 @@ class Elements:
 
     def _is_given_placed(self, node: Node) -> bool:
         """Whether all callers put on a device what a function gets, of which a value is a part."""
-        base = node
-        while base.op in {Op.ITEM, Op.ITER}:
-            base = base.args[0]
+        base = whole(node, {Op.ITEM, Op.ITER})
         given = self._kinds.given.get(base, ()) if base.op is Op.PARAM else ()
         return bool(given) and all(self._is_put_elsewhere(one) for one in given)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from devfix_codemods.catalogue import Effect, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import bound, chained
@@ -290,9 +290,8 @@ class _Uses:
     def _elsewhere(self) -> _Use | None:
         """What other functions do with it: those that are defined in this one, or have the object that keeps it."""
         births, function = self._births, self._function
-        top = births.module.top
         known = set(self._names)
-        known |= {one for one in births.module.of(Op.GLOBAL) if top.finals.get(str(one.extra)) in known}
+        known |= {one for one in births.module.of(Op.GLOBAL) if resolved(one) in known}
         for key, value in function.finals.items():
             owner = births.class_of(key[0]) if value in self._names and not isinstance(key, str) else None
             if owner in births.kinds.module_classes:

@@ -6,7 +6,7 @@ from functools import cached_property
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, makes_module
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.placement import looked_up
 from devfix_codemods.placement.arguments import has_device, is_none, keyword
 from devfix_codemods.placement.defaults import Defaults
@@ -325,8 +325,8 @@ class Modules:
         if node.op is Op.AFTER:
             return node.args[:1]
         if node.op is Op.GLOBAL:
-            found = self._module.top.finals.get(str(node.extra))
-            return (found,) if found is not None else ()
+            found = resolved(node)
+            return (found,) if found is not node else ()
         callee = node.args[0] if node.op is Op.CALL else node
         if node.op is Op.CALL and callee.op is Op.ATTR and callee.extra in {"to", "cuda", "eval", "train", "clone"}:
             return (callee.args[0],)

@@ -6,7 +6,7 @@ from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.items import part_of
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.placement.calls import chained
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 
@@ -69,8 +69,8 @@ class Origins:
             case Op.AFTER:
                 return node.args[:1]
             case Op.GLOBAL:
-                found = node.function.module.top.finals.get(str(node.extra))
-                return () if found is None else (found,)
+                found = resolved(node)
+                return () if found is node else (found,)
             case Op.PARAM:
                 return self._given.get(node, ())
             case Op.ATTR:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.graph import MADE, Birth, Source
@@ -48,10 +49,7 @@ class PlainAttributes:
             self._graph.supports(field, self._births.place_of_module(owner), link, field.guard)
 
     def _is_plain_tensor(self, value: Node) -> bool:
-        whole = value
-        while whole.op is Op.ITEM:
-            whole = whole.args[0]
-        if whole.op not in {Op.CALL, Op.OPERATION} or self._kinds.of(value) is not Kind.TENSOR:
+        if whole(value).op not in {Op.CALL, Op.OPERATION} or self._kinds.of(value) is not Kind.TENSOR:
             return False
         told = value.op is Op.CALL and has_device(value)
         return not told and not self._births.is_registered(value) and not self._births.is_move(value)
