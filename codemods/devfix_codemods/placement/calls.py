@@ -121,20 +121,17 @@ def _object(node: Node, instances: dict[Node, Class], depth: int = 0) -> Class |
 
 def constructing(module: Module, calls: dict[Node, Function]) -> set[Function]:
     """The methods that only constructors run, and the constructors: all that their object holds is on the host yet."""
-    callers: dict[Function, set[Function]] = {}
-    for call, called in calls.items():
-        callers.setdefault(called, set()).add(call.function)
     found = {one for one in module.functions if one.name == "__init__"}
-    growing = True
-    while growing:
-        more = {
-            one
-            for one, running in callers.items()
-            if one not in found and one.owner is not None and one.name != "forward" and running <= found
-        }
-        growing = bool(more)
+    while more := {
+        one for one in only_called_by(found, calls) - found if one.owner is not None and one.name != "forward"
+    }:
         found |= more
     return found
+
+
+def only_called_by(found: Set[Function], calls: Mapping[Node, Function]) -> set[Function]:
+    """The functions that are called, and by no others than those that were found."""
+    return set(calls.values()) - {called for call, called in calls.items() if call.function not in found}
 
 
 def method(owner: Class, name: str, depth: int = 0) -> Function | None:
@@ -166,21 +163,24 @@ def chained(node: Node, methods: Set[str]) -> Node | None:
 
 def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node]]:
     """Which argument of a call is which parameter, as far as no star hides it; `first` is that of the first one."""
-    parameters = list(called.parameters.items())
-    if called.self_node is not None:
-        parameters = parameters[1:]
+    open_ = list(called.parameters.values())[called.self_node is not None :]
     found: list[tuple[Node, Node]] = []
     position = 0
     for argument, word in zip(call.args[first:], call.extras[first - 1 :]):
         if word is None:
-            if position < len(parameters) and not str(parameters[position][1].extra).startswith("*"):
-                found.append((argument, parameters[position][1]))
+            if position < len(open_) and not str(open_[position].extra).startswith("*"):
+                found.append((argument, open_[position]))
                 position += 1
         elif word == "*":
             break
         elif word != "**" and word in called.parameters:
             found.append((argument, called.parameters[word]))
     return found
+
+
+def parameters(argument: Node, call: Node, called: Function | None) -> list[Node]:
+    """The parameters that get an argument of a call; none where nothing is known of what it runs."""
+    return [one for given, one in bound(call, called) if given is argument] if called is not None else []
 
 
 def left_to_default(call: Node, called: Function) -> Iterator[tuple[Node, Node]]:

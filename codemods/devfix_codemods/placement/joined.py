@@ -10,7 +10,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.calls import parameters
 from devfix_codemods.placement.indices import indices
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ class Joined:
 
     def _asks_given(self, node: Node, call: Node, depth: int, joined: bool) -> bool:
         """The same of what a function of this file gets."""
-        called = self._births.calls.get(call)
-        given = [one for argument, one in bound(call, called) if argument is node] if called is not None else []
+        given = parameters(node, call, self._births.calls.get(call))
         return bool(given) and all(self.asks_for_no_device(one, depth, joined=joined) for one in given)
 
     @cached_property
@@ -153,8 +152,7 @@ class Joined:
 
     def _moves_given(self, node: Node, call: Node, depth: int) -> bool:
         """Whether a call runs a function of this file that moves what it is given."""
-        called = self._births.calls.get(call)
-        given = [one for argument, one in bound(call, called) if argument is node] if called is not None else []
+        given = parameters(node, call, self._births.calls.get(call))
         return bool(given) and all(self.is_moved(one, depth) for one in given)
 
     def _moves_collected(self, node: Node, call: Node, depth: int) -> bool:

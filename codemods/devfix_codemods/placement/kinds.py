@@ -91,7 +91,7 @@ class Kinds(Facts):
         given_elsewhere(self)
         for function in module.functions:
             self._function(function)
-        self.data_graphs = set(data_graphs(module, calls)) if self.has_graphs else set()
+        self.data_graphs = set(data_graphs(self)) if self.has_graphs else set()
         for node in self.data_graphs:
             self.say(node, Kind.ENCODING, 4)
         same_kinds(self)
@@ -211,7 +211,7 @@ class Kinds(Facts):
 
     def all_calls(self, function: Function) -> list[Node]:
         """The calls of a function that is named nowhere else in this file."""
-        called = self._calls_of.get(function, [])
+        called = self.calls_of(function)
         callees = {call.args[0] for call in called}
         named = self._spelled.get(function.name, ()) if called else ()
         return called if all(node in callees for node in named) else []
@@ -220,9 +220,12 @@ class Kinds(Facts):
         """Whether something is done with a function beside calling it: it is given, kept or returned."""
         return function in self._handed_on
 
+    def calls_of(self, function: Function) -> list[Node]:
+        """The calls in this file that surely run a function."""
+        return self._calls_of.get(function, [])
+
     @cached_property
     def _calls_of(self) -> dict[Function, list[Node]]:
-        """The calls in this file of each of its functions."""
         found: dict[Function, list[Node]] = {}
         for call, function in self.calls.items():
             found.setdefault(function, []).append(call)
