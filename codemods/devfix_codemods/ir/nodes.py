@@ -184,6 +184,13 @@ class Class:
             self._writes = Counter((one.value.id, one.attr) for one in stores if isinstance(one.value, ast.Name))
         return self._writes[itself, name]
 
+    def own_stores(self, name: str) -> Iterator["Store"]:
+        """Where methods of this class, whatever it is derived from, set an attribute of their own object."""
+        for function in self.methods.values():
+            for one in function.stores:
+                if one.is_attribute and one.key == name and one.base is function.self_node:
+                    yield one
+
     def annotations(self) -> Iterator[tuple[str, ast.expr]]:
         """What the body of the class says of the attributes of its objects: `x: Tensor`."""
         for one in self.syntax.body:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Set
 from types import MappingProxyType
 
-from devfix_codemods.catalogue import Effect, effect, method_effect
+from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import names, resolved
+from devfix_codemods.ir.keys import before_methods, name, names, resolved
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 
 EMPTY: Mapping[Node, Class] = MappingProxyType({})
@@ -161,6 +161,13 @@ def chained(node: Node, methods: Set[str]) -> Node | None:
     return callee.args[0] if callee is not None and callee.op is Op.ATTR and callee.extra in methods else None
 
 
+def maker(node: Node) -> str | None:
+    """What makes a value, whatever is done with it then: `nn.Linear`; all that fill a shape count as one."""
+    node = before_methods(node)
+    made = name(node.args[0]) if node.op is Op.CALL else None
+    return "torch.full" if made is not None and canonical(made) in _FILLING else made
+
+
 def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node]]:
     """Which argument of a call is which parameter, as far as no star hides it; `first` is that of the first one."""
     open_ = list(called.parameters.values())[called.self_node is not None :]
@@ -211,4 +218,5 @@ def spread(call: Node, called: Function) -> Iterator[tuple[Node, Node, object]]:
 
 
 DEEPEST = 6
+_FILLING = frozenset(f"torch.{one}" for one in ("zeros", "ones", "empty", "full", "rand", "randn"))
 _GOING_THROUGH = ("enumerate", "zip", "len", "list", "tuple", "reversed")

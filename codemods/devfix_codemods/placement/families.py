@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, canonical, method_effect
+from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
-from devfix_codemods.placement.calls import method
+from devfix_codemods.placement.calls import maker, method
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined, is_measure
@@ -253,12 +253,8 @@ class Families:
                 supports(self._graph, field, {node: [node] for node in moved.values()}, "family")
 
     def _makers(self, value: Node) -> set[str]:
-        """What makes a value, on each path: `nn.Linear`; `torch.zeros`, `torch.ones` and their like count as one."""
-        return {
-            _FILLED if canonical(made) in _FILLING else made
-            for one in self._births.roots(value)
-            if (made := _callee(one)) is not None
-        }
+        """What makes a value, on each path."""
+        return {made for one in self._births.roots(value) if (made := maker(one)) is not None}
 
     def _copied_to_host(self) -> None:
         """What is copied to the host was on a device, and so was what numpy reads beside it, but for what came with
@@ -327,16 +323,6 @@ def _sort(node: Node) -> object:
     return Op.ITEM if reads_key(node) else node.op
 
 
-def _callee(node: Node) -> str | None:
-    """What makes a value: `torch.zeros`."""
-    while node.op is Op.CALL and node.args[0].op is Op.ATTR and not names(node.args[0]):
-        node = node.args[0].args[0]
-    return names(node.args[0])[0] if node.op is Op.CALL and names(node.args[0]) else None
-
-
-_FILLED = "torch.zeros"
-_FILLING = frozenset({"torch.zeros", "torch.ones", "torch.empty", "torch.full"})
-"""Factories that differ only in what they fill a tensor with."""
 _PARTS = frozenset({Op.ITEM, Op.ATTR})
 _OF_LOOPS = frozenset({Op.ITEM, Op.ITER})
 _FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})

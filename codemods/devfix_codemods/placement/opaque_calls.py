@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import before_methods, name, names
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.imported_calls import is_of_host
 from devfix_codemods.placement.places import HOST, Place, Where, place_of
@@ -57,8 +57,7 @@ def _is_made_of_picture(node: Node, births: "Births") -> bool:
 
 def _is_picture(node: Node) -> bool:
     """`Image.open(path).convert("RGB")`"""
-    while node.op is Op.CALL and not names(node.args[0]) and node.args[0].op is Op.ATTR:
-        node = node.args[0].args[0]
+    node = before_methods(node)
     return node.op is Op.CALL and not libraries.PICTURES.isdisjoint(names(node.args[0]))
 
 

@@ -106,10 +106,7 @@ class Origins:
         if owner is None or node.args[0] is not node.function.self_node:
             return
         for one in self._imported.lineage(owner):
-            for function in one.methods.values():
-                for store in function.stores:
-                    if store.is_attribute and store.key == node.extra and store.base is function.self_node:
-                        yield store.value
+            yield from (store.value for store in one.own_stores(str(node.extra)))
 
 
 def _itself(call: Node) -> Node | None:
