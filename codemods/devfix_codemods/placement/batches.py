@@ -12,7 +12,7 @@ from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.ir.nodes import Store
-from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import Where
@@ -115,8 +115,8 @@ class Batches:
     def _datasets(self, iterable: Node) -> Iterator[Node]:
         """The datasets of the loaders that may be meant, unless something else makes batches of their items."""
         for loader in self._loaders(iterable):
-            dataset = self._births.keyword(loader, "dataset") or next(iter(loader.args[1:2]), None)
-            if dataset is not None and self._births.keyword(loader, "collate_fn") is None:
+            dataset = keyword(loader, "dataset") or next(iter(loader.args[1:2]), None)
+            if dataset is not None and keyword(loader, "collate_fn") is None:
                 yield dataset
 
     def _loaders(self, iterable: Node) -> list[Node]:

@@ -4,14 +4,13 @@ import ast
 from collections.abc import Set
 from functools import cached_property
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
+from devfix_codemods.catalogue import TO_DEVICE, Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device, is_encoding, keyword
 from devfix_codemods.placement.attributes import Attributes
 from devfix_codemods.placement.batches import Batches
-from devfix_codemods.placement.calls import function_of
 from devfix_codemods.placement.copied import copied
 from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.defaults import Defaults
@@ -57,11 +56,6 @@ from devfix_codemods.placement.unregistered import Holder, unregistered
 
 class Births:
     """Adds the sources of one file to its graph, and answers what others ask about them."""
-
-    keyword = staticmethod(keyword)
-    has_device = staticmethod(has_device)
-    is_encoding = staticmethod(is_encoding)
-    function_of = staticmethod(function_of)
 
     def __init__(
         self,
@@ -276,7 +270,7 @@ class Births:
         row = method_effect(method)
         if self._copied_on_host(node, base, method):
             return
-        if row in {Effect.MOVE, Effect.CUDA}:
+        if row in TO_DEVICE:
             self._moves.method(node, base)
         elif row is Effect.TO_HOST or is_typed_host(node):
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("certain",)))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Set
 from types import MappingProxyType
 
-from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.catalogue import TO_DEVICE, Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import before_methods, name, names, resolved
@@ -166,6 +166,13 @@ def maker(node: Node) -> str | None:
     node = before_methods(node)
     made = name(node.args[0]) if node.op is Op.CALL else None
     return "torch.full" if made is not None and canonical(made) in _FILLING else made
+
+
+def moved_by(node: Node) -> Node | None:
+    """`x` of `x.to(device)` and of `x.cuda()`; None for any other value."""
+    callee = node.args[0] if node.op is Op.CALL else None
+    moves = callee is not None and callee.op is Op.ATTR and method_effect(str(callee.extra)) in TO_DEVICE
+    return callee.args[0] if moves and callee is not None else None
 
 
 def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node]]:

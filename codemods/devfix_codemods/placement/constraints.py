@@ -12,6 +12,7 @@ from devfix_codemods.ir.guards import NEVER
 from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import method_name, name, resolved
 from devfix_codemods.ir.nodes import ALWAYS, Store
+from devfix_codemods.placement.arguments import is_encoding
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.call_constraints import Calls
 from devfix_codemods.placement.calls import constructing, getter
@@ -142,7 +143,7 @@ class Constraints:
                     self.graph.only_from(node, index, link, node.guard)
         else:
             link = "element" if self.kinds.is_row(base) else "part"
-            sure = self.births.is_encoding(base) or method_name(base) in rows.STATES
+            sure = is_encoding(base) or method_name(base) in rows.STATES
             self.graph.part(node, base, node.guard, "certain" if sure else link)
 
     def _is_part_of_input(self, node: Node) -> bool:
@@ -156,7 +157,7 @@ class Constraints:
     def _attr(self, node: Node) -> None:
         base = node.args[0]
         owner = self.births.class_of(base)
-        if owner is not None and not self.births.is_encoding(base):
+        if owner is not None and not is_encoding(base):
             if owner.sets(str(node.extra)) and not self._is_constructing(node, owner):
                 field = owner.field_of(str(node.extra))
                 once = self.births.attributes.is_of_constructor(field) or self._stays(owner, field)
@@ -172,7 +173,7 @@ class Constraints:
         if node.extra in rows.TENSOR_ATTRIBUTES and self.kinds.of(base) is Kind.TENSOR:
             self.graph.same(base, node, "view", node.guard)
         else:
-            self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else "part")
+            self.graph.part(node, base, node.guard, "certain" if is_encoding(base) else "part")
 
     def _property(self, node: Node, owner: Class) -> None:
         read = getter(owner, str(node.extra))

@@ -11,7 +11,7 @@ from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.calls import bound, chained, parameters
+from devfix_codemods.placement.calls import bound, chained, moved_by, parameters
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.naming import sounds_like_class
 
@@ -310,8 +310,7 @@ def _moves_in(parameter: Node) -> bool:
     """Whether a function moves what it is given, by whatever name it goes on with it."""
     known = {parameter}
     for node in parameter.function.nodes:
-        moved = node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in {"to", "cuda"}
-        if moved and node.args[0].args[0] in known:
+        if moved_by(node) in known:
             return True
         if node.op in {Op.AFTER, Op.PHI} and not known.isdisjoint(node.args):
             known.add(node)

@@ -12,7 +12,7 @@ from devfix_codemods.catalogue.libraries import LISTS_IN_ROWS
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import key, name, resolved
-from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.collations import Collations
 from devfix_codemods.placement.places import Where, place_of
@@ -66,7 +66,7 @@ class Loaders:
     def _places(self, loader: Node) -> bool:
         if any(map(self._moves, self.collations.of(loader))):
             return True
-        dataset = loader.args[1] if loader.extras[:1] == (None,) else self._births.keyword(loader, "dataset")
+        dataset = loader.args[1] if loader.extras[:1] == (None,) else keyword(loader, "dataset")
         return dataset is not None and self._is_placed(dataset)
 
     def _is_placed(self, data: Node, depth: int = 0) -> bool:
@@ -100,7 +100,7 @@ class Loaders:
         )
 
     def _is_told(self, call: Node) -> bool:
-        device = self._births.keyword(call, "device")
+        device = keyword(call, "device")
         place = place_of(device, self._kinds) if device is not None else None
         return place is not None and place.where is not Where.HOST
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, makes_module
+from devfix_codemods.catalogue import TO_DEVICE, Effect, Kind, canonical, effect, libraries, makes_module, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names, resolved
@@ -361,7 +361,7 @@ def _moves_itself(method: Function, lineage: Sequence[Class]) -> bool:
         for callee in [call.args[0] for call in one.nodes if call.op is Op.CALL]:
             if callee.op is not Op.ATTR or not _is_itself(callee.args[0], one):
                 continue
-            if callee.extra in {"to", "cuda"}:
+            if method_effect(str(callee.extra)) in TO_DEVICE:
                 return True
             asked = str(callee.extra)
             called = next((each.methods[asked] for each in lineage if asked in each.methods), None)

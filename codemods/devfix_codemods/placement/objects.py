@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import key, name
-from devfix_codemods.placement.calls import method
+from devfix_codemods.placement.calls import method, moved_by
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.places import HOST, Where
 
@@ -146,9 +146,8 @@ def _own_moves(owner: Class) -> Iterator[Node]:
     """How the constructor of a class moves the object itself: not by what the object knows of devices."""
     made = owner.methods.get("__init__")
     for call in made.nodes if made is not None else ():
-        callee = call.args[0] if call.op is Op.CALL else None
-        moves = callee is not None and callee.op is Op.ATTR and callee.extra in {"to", "cuda"}
-        if moves and callee is not None and callee.args[0] is callee.function.self_node:
+        moved = moved_by(call)
+        if moved is not None and moved is call.function.self_node:
             yield call
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import MOVES, Effect, libraries, method_effect
+from devfix_codemods.catalogue import MOVES, TO_DEVICE, Effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.items import part_of, whole
@@ -154,7 +154,7 @@ def _root_of_call(call: Node, known: dict[Node, _Root | None]) -> _Root | None:
         return _root_of_local(call, local, known)
     found = names(callee)
     row = effect_of(callee)
-    if row in {Effect.MOVE, Effect.CUDA} and not found:
+    if row in TO_DEVICE and not found:
         return _Root(call)
     if has_device(call) or _is_placed_by_context(call):
         return None

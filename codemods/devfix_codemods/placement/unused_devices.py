@@ -9,7 +9,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import is_optional, keyword
+from devfix_codemods.placement.arguments import has_device, is_optional, keyword
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.places import Where, place_of
@@ -161,7 +161,7 @@ class UnusedDevices:
                 told[node.function].append(moves[0])
         told = defaultdict(list, {function: moves for function, moves in told.items() if len(moves) >= SEVERAL})
         for node, place in self._births.moves.items():
-            if self._births.has_device(node) and self._makes(node) and place.where is not Where.HOST:
+            if has_device(node) and self._makes(node) and place.where is not Where.HOST:
                 told[node.function].append(node)
         for function, members in bare.items():
             beside = told.get(function, ())
@@ -208,7 +208,7 @@ class UnusedDevices:
     def _placed_again(self) -> Iterator[Node]:
         """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""
         for node in self._births.moves:
-            if node.op is Op.CALL and self._births.has_device(node):
+            if node.op is Op.CALL and has_device(node):
                 for one in node.args[1:2]:
                     yield from self._births.roots(one)
 
