@@ -317,7 +317,7 @@ class Births:
                 if owner is not None and is_input and not is_index(parameter) and not is_only_returned(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
                 link = "forward-input" if is_input else self.expecting.link(parameter, "parameter")
-                spread = any(one.birth is Birth.LOADER for one in self.graph.sources.get(parameter, ()))
+                spread = self.graph.is_born(parameter, {Birth.LOADER})
                 if function not in self.host_functions and not self.defaults.is_test and not spread:
                     self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
 
@@ -337,7 +337,7 @@ class Births:
 
     def was_elsewhere(self, node: Node) -> None:
         """What the program copies to the host was not there. Only readers of numpy believe that."""
-        if not any(one.birth is Birth.COPIED for one in self.graph.sources.get(node, ())):
+        if not self.graph.is_born(node, {Birth.COPIED}):
             self.graph.add(Source(node, CUDA, Birth.COPIED, ("certain",)))
 
     def wanted_at(self, parameter: Node) -> None:

@@ -265,7 +265,7 @@ class Families:
             copied = [one.args[0].args[0] for one in calls if one.args[0].op is Op.ATTR and one.args[0].extra == "cpu"]
             count = f"copied-{('one', 'two', 'many')[min(len(copied), 3) - 1]}" if copied else ""
             for node in function.nodes if copied else ():
-                is_read = any(one.birth is Birth.READER for one in self._graph.sources.get(node, ()))
+                is_read = self._graph.is_born(node, {Birth.READER})
                 if is_read and not any(one in left or one in parts for one in self._births.roots(node)):
                     near = min(copied, key=lambda each: abs(each.index - node.index))
                     self._births.was_elsewhere(near)

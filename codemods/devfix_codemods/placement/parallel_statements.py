@@ -104,10 +104,7 @@ class ParallelStatements:
 
     def _is_of_array(self, node: Node) -> bool:
         """`torch.from_numpy(x).float()`"""
-        births = self._births
-        return any(
-            source.birth is Birth.ARRAY for root in births.roots(node) for source in births.graph.sources.get(root, ())
-        )
+        return any(self._births.graph.is_born(root, {Birth.ARRAY}) for root in self._births.roots(node))
 
 
 def _are_columns(node: Node, twin: Node) -> bool:

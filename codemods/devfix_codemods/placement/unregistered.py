@@ -222,7 +222,7 @@ class _Containers:
                     raise _NotReplaceableError
                 self._holder.parts.append(root)
                 continue
-            made = root in self._parts or any(one.birth is Birth.MODULE for one in births.graph.sources.get(root, ()))
+            made = root in self._parts or births.graph.is_born(root, {Birth.MODULE})
             if not made and not _is_of_torch(root) and births.kinds.class_of(root) not in births.kinds.module_classes:
                 raise _NotReplaceableError
             if made:

@@ -31,10 +31,7 @@ class Written:
         named = any(one.statement is not call.statement for one in self._users.get(call, ()))
         stored = call in self._stored and (not named or self._is_used_after(value, call))
         written = stored or any(self._writes(one, call, value) for one in self._users.get(call, ()))
-        return written and not any(self._is_made_here(one) for one in self._births.roots(value))
-
-    def _is_made_here(self, node: Node) -> bool:
-        return self._births.graph.is_made(node)
+        return written and not any(map(self._births.graph.is_made, self._births.roots(value)))
 
     def _writes(self, user: Node, array: Node, tensor: Node) -> bool:
         if user.op is Op.ATTR:
