@@ -51,10 +51,6 @@ class Elements:
             return
         if self._is_born(node):
             self._add(node, Birth.LOADER, self._link([node]))
-        else:
-            place = self._datasets.place_of(_iterable(node, self._kinds), _index(node))
-            if place is not None:
-                self._graph.add(Source(node, place, Birth.MOVE, ("placed-by-dataset",)))
 
     def spread(self) -> None:
         """`step(*batch)`: the parameters of a function that gets nothing but the parts of batches."""

@@ -63,7 +63,6 @@ STRENGTHS: dict[str, float] = {
     "placed-by-library": 0.9,
     "placed-by-caller": 0.93,
     "wanted-by-callee": 0.93,
-    "placed-by-dataset": 0.9,
     "kept-in-dataset": 0.8,
     # ends
     "move": 1.0,
@@ -141,7 +140,6 @@ STRENGTHS: dict[str, float] = {
     "loop-many": 0.85,
     "unused-device": 0.74,
     "unused-beside-parameter": 0.4,
-    "typed-beside-device": 0.75,
     "plain-attribute": 0.5,
     "plain-attribute-met": 0.68,
     "met-in-base": 0.8,

@@ -9,7 +9,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import has_device, is_optional, keyword
+from devfix_codemods.placement.arguments import has_device, is_optional
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.places import Where, place_of
@@ -37,13 +37,6 @@ class UnusedDevices:
     def all(self) -> None:
         self._not_used()
         self._not_all_told()
-        for function in self._births.module.functions:
-            if not isinstance(function.syntax, ast.Lambda | ast.Module):
-                self._typed(function)
-
-    def _belongs(self, made: Node, device: Node, link: str) -> None:
-        self._births.wanted_at(device)
-        self._graph.supports(made, device, link, made.guard)
 
     # Devices with which nothing is done
 
@@ -109,7 +102,8 @@ class UnusedDevices:
             if place is not None and place.where is Where.FOLLOWS and place.node is not None:
                 self._graph.supports(node, place.node, link, node.guard)
             else:
-                self._belongs(node, device, link)
+                self._births.wanted_at(device)
+                self._graph.supports(node, device, link, node.guard)
 
     def _is_parameter(self, made: Node) -> bool:
         """`nn.Parameter(torch.ones(3))`, which whoever has the module moves with it."""
@@ -211,20 +205,6 @@ class UnusedDevices:
             if node.op is Op.CALL and has_device(node):
                 for one in node.args[1:2]:
                     yield from self._births.roots(one)
-
-    def _typed(self, function: Function) -> None:
-        """A function that is told a device and a dtype, and gives what it makes the dtype alone, forgot the device."""
-        device, dtype = function.parameters.get("device"), function.parameters.get("dtype")
-        if device is None or dtype is None or any(self._births.moves_of(one) for one in (device, dtype)):
-            return
-        for node in [one for one in self._graph.sources if one.function is function and self._graph.is_made(one)]:
-            given = keyword(node, "dtype") if node.op is Op.CALL else None
-            if given is dtype and not self._is_moved_further(node):
-                self._belongs(node, device, "typed-beside-device")
-
-    def _is_moved_further(self, made: Node) -> bool:
-        """Whether a value is moved, or what is computed of it."""
-        return any(self._births.moves_of(one) or self._births.is_move(one) for one in self._computed(made))
 
     def _computed(self, made: Node, into: Set[Op] = _INTO) -> Iterator[Node]:
         """A value, and what is computed of it, as far as a few steps lead."""
