@@ -14,7 +14,6 @@ from devfix_codemods.placement.callers import given_by_callers, objects_given
 from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.combined_evidence import combined, with_independent_paths
 from devfix_codemods.placement.constraints import Constraints
-from devfix_codemods.placement.construction import is_while_made
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Graph, Source, Turn
 from devfix_codemods.placement.handed_tests import name_tests_once
@@ -143,13 +142,13 @@ class Analysis:
         found = self._ends.get(birth)
         if found is None:
             found = [one for one in ends(self.graph, birth) if _is_told(one)]
-            found = self._ends[birth] = [one for one in found if not is_while_made(one, self.constraints)]
+            found = self._ends[birth] = [one for one in found if not _is_while_made(one, self.constraints)]
         return found
 
     def itself(self, birth: Source) -> Conflict | None:
         """The strongest of the ways to what `birth` itself is, or may be; what it meets is not asked."""
         found = ends(self.graph, birth, _BACKWARDS)
-        return next((one for one in found if _is_told(one) and not is_while_made(one, self.constraints)), None)
+        return next((one for one in found if _is_told(one) and not _is_while_made(one, self.constraints)), None)
 
     def says_where(self, node: Node, by: Node) -> list[Conflict]:
         """All that says where a value is which `by` reads, the strongest first; its copies say nothing."""
@@ -365,3 +364,22 @@ def _stays_elsewhere(host: Conflict, moved: Conflict) -> bool:
 
 def _is_host(conflict: Conflict) -> bool:
     return conflict.end.place.where is Where.HOST
+
+
+def _is_while_made(conflict: Conflict, constraints: Constraints) -> bool:
+    """Whether a tensor meets a module, or what it holds, while that is made: no `.to` has moved it.
+
+    What an attribute keeps of the value is met later; a module that an attribute keeps has moved until then.
+    """
+    end, making = conflict.end, constraints.constructing
+    if conflict.birth.birth is Birth.MODULE or conflict.birth.node.function not in making:
+        return False
+    if end.place.where not in {Where.MODULE, Where.CALLER}:
+        return False
+    meetings = [at for at, step in enumerate(conflict.path) if step.edge.turn is Turn.MEET]
+    kept = next((at for at, step in enumerate(conflict.path) if step.node.op is Op.FIELD), None)
+    if not meetings or (end.place.where is Where.CALLER and end.node.function in making):
+        return False
+    if kept is None or (end.place.where is Where.MODULE and meetings[-1] <= kept):
+        return True
+    return meetings[0] < kept and constraints.kinds.is_module(conflict.path[kept - 1].node)

@@ -30,13 +30,12 @@ from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.late_parts import Attachment, attached
 from devfix_codemods.placement.loaders import Loaders
 from devfix_codemods.placement.looked_up import is_looked_up
-from devfix_codemods.placement.loss_sums import loss_sums
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import says_host, sounds_like_class
 from devfix_codemods.placement.objects import Objects
 from devfix_codemods.placement.omitted_devices import omitted_devices
-from devfix_codemods.placement.opaque_calls import results_of_opaque_calls
+from devfix_codemods.placement.opaque_calls import loss_sums, results_of_opaque_calls
 from devfix_codemods.placement.operands import Operands, is_index, is_only_returned
 from devfix_codemods.placement.origins import Origins
 from devfix_codemods.placement.other_files import from_other_files, wrapped_by_callers

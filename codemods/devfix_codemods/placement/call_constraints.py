@@ -9,13 +9,13 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import argument, has_device, is_encoding, keyword
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import bound, goes_through, left_to_default, method
+from devfix_codemods.placement.dimensions import is_scalar
 from devfix_codemods.placement.host_functions import prepares_data
 from devfix_codemods.placement.kinds import PLACELESS
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_loss
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import HOST, Where, place_of
 from devfix_codemods.placement.returns import given_on_host
-from devfix_codemods.placement.scalars import is_scalar
 from devfix_codemods.placement.targets import is_cast
 
 

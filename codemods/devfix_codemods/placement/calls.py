@@ -1,13 +1,14 @@
 """Which calls run which functions of the same file, and which values are such functions."""
 
+import ast
 from collections.abc import Iterator, Mapping, Set
 from types import MappingProxyType
 
 from devfix_codemods.catalogue import TO_DEVICE, Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
-from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir import Class, Function, Guard, Module, Node, Op
 from devfix_codemods.ir.keys import before_methods, name, names, resolved
-from devfix_codemods.placement.arguments import calls_builtin, keyword
+from devfix_codemods.placement.arguments import calls_builtin, is_none, keyword
 
 EMPTY: Mapping[Node, Class] = MappingProxyType({})
 
@@ -227,3 +228,19 @@ def spread(call: Node, called: Function) -> Iterator[tuple[Node, Node, object]]:
 DEEPEST = 6
 _FILLING = frozenset(f"torch.{one}" for one in ("zeros", "ones", "empty", "full", "rand", "randn"))
 _GOING_THROUGH = ("enumerate", "zip", "len", "list", "tuple", "reversed")
+
+
+def returned_at(part: Node, called: Function) -> list[tuple[Node, Guard]] | None:
+    """The values that a part of a call's result may be, and when; None where a return is no display,
+    or none has the part."""
+    position = part.extra
+    if part.op is not Op.ITEM or not isinstance(position, int) or called.yields or not called.returns:
+        return None
+    displays = [(value, guard) for value, guard in called.returns if not is_none(value)]
+    if position < 0 or any(value.op is not Op.SEQUENCE or value.extra != "tuple" for value, _ in displays):
+        return None
+    if any(isinstance(one.syntax, ast.Starred) for value, _ in displays for one in value.args[: position + 1]):
+        return None
+    # a display that is too short for the position, `return None, None` of three, fails where it is unpacked
+    long = [(value, guard) for value, guard in displays if position < len(value.args)]
+    return [(value.args[position], guard) for value, guard in long] or None

@@ -15,7 +15,7 @@ from devfix_codemods.ir.nodes import ALWAYS, Store
 from devfix_codemods.placement.arguments import is_encoding
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.call_constraints import Calls
-from devfix_codemods.placement.calls import constructing, getter
+from devfix_codemods.placement.calls import constructing, getter, returned_at
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
@@ -27,7 +27,6 @@ from devfix_codemods.placement.manual_moves import ManualMoves
 from devfix_codemods.placement.moved_later import MovedLater
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import Where, sounds_like_device
-from devfix_codemods.placement.unpacked import returned_at
 
 
 class Constraints:

@@ -11,7 +11,7 @@ from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
-from devfix_codemods.placement.calls import maker, method
+from devfix_codemods.placement.calls import maker, method, returned_at
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined, is_measure
@@ -22,7 +22,6 @@ from devfix_codemods.placement.parallel_statements import ParallelStatements
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain_tensors import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
-from devfix_codemods.placement.unpacked import returned_at
 from devfix_codemods.placement.unused_devices import UnusedDevices
 
 if TYPE_CHECKING:

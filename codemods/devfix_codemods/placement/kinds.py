@@ -13,34 +13,16 @@ from devfix_codemods.catalogue import Kind, canonical, is_module_class, librarie
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement import uses
 from devfix_codemods.placement.annotations import annotated
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.data_graphs import data_graphs
-from devfix_codemods.placement.differentiable import differentiable
-from devfix_codemods.placement.encodings import called_with_encodings
 from devfix_codemods.placement.facts import Facts
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
-from devfix_codemods.placement.mapping_entries import say_filled
 from devfix_codemods.placement.same_class import made_by_one_class
 from devfix_codemods.placement.saved_files import same_kinds
 from devfix_codemods.placement.stateless_modules import is_stateless
-from devfix_codemods.placement.uses import (
-    asked_for_both,
-    called_models,
-    called_parts,
-    computed_by_modules,
-    given_and_got,
-    given_to_modules,
-    keys,
-    made_of_one,
-    made_of_pictures,
-    masked,
-    moved_callables,
-    moved_operands,
-    parts_of_displays,
-    parts_of_one,
-)
-from devfix_codemods.placement.values import given_elsewhere, of_field, of_value
+from devfix_codemods.placement.values import given_elsewhere, of_fields, of_value
 
 
 class Kinds(Facts):
@@ -94,32 +76,16 @@ class Kinds(Facts):
         self.data_graphs = set(data_graphs(self)) if self.has_graphs else set()
         for node in self.data_graphs:
             self.say(node, Kind.ENCODING, 4)
-        same_kinds(self)
-        made_of_one(self)
-        asked_for_both(self)
-        made_of_pictures(self)
-        for node in module.of(Op.ATTR):  # once more, of parameters whose class the calls have told
-            if (owner := self.object_class(node.args[0])) is not None:
-                of_field(self, node, owner)
-        parts_of_displays(self)
-        given_and_got(self)
-        parts_of_one(self)
-        given_to_modules(self)
-        moved_callables(self)
-        moved_operands(self)
-        masked(self)
-        keys(self)
-        made_by_one_class(self)
-        called_with_encodings(self)
-        self.differentiable = differentiable(module, calls)
+        for evidence in _OF_USES:
+            evidence(self)
+        self.differentiable = uses.differentiable(module, calls)
         callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
         self._trained = {self.find(one) for one in callees}
         self._trained_names = {one.extra for one in callees if one.op is Op.PARAM}
-        called_models(self)
-        called_parts(self)
-        computed_by_modules(self)
+        for evidence in (uses.called_models, uses.called_parts, uses.computed_by_modules):
+            evidence(self)
         for function in module.functions:
-            say_filled(self, function)
+            uses.say_filled(self, function)
 
     def _function(self, function: Function) -> None:
         owner, itself = function.owner, function.self_node
@@ -350,6 +316,12 @@ _LOSS_FUNCTIONS = frozenset(
     one.rpartition(".")[2] for one in rows.FUNCTIONS if one.endswith(("_loss", "cross_entropy", "kl_div"))
 )
 _HOLDING = frozenset({Kind.SEQUENCE, Kind.MAPPING})
+_OF_USES = (
+    *(same_kinds, uses.made_of_one, uses.asked_for_both, uses.made_of_pictures, of_fields, uses.parts_of_displays),
+    *(uses.given_and_got, uses.parts_of_one, uses.given_to_modules, uses.moved_callables, uses.moved_operands),
+    *(uses.masked, uses.keys, made_by_one_class, uses.called_with_encodings),
+)
+"""What is said of values by what is done with them, each on the ground of those before it."""
 PLACELESS = frozenset(
     {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
     | {Kind.DATASET, Kind.NONE, Kind.TOKENIZER}

@@ -11,13 +11,12 @@ from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.items import part_of, whole
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import has_device, keyword
-from devfix_codemods.placement.calls import bound, effect_of, function_of
+from devfix_codemods.placement.calls import bound, effect_of, function_of, returned_at
 from devfix_codemods.placement.defaults import changes_default
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.imported_calls import place_of_move
 from devfix_codemods.placement.indices import slices
 from devfix_codemods.placement.places import HOST, Place, Where, sounds_like_device
-from devfix_codemods.placement.unpacked import returned_at
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
