@@ -35,28 +35,6 @@ def test_a_device_that_is_used_or_is_for_others(placed, given: str, first: str, 
     assert all("unused-device" not in one.links for one in found.conflicts)
 
 
-TYPED = "class Rows:\n    def __init__(self, n, device=None, dtype=None):\n        {lines}\n"
-
-
-def test_a_dtype_without_the_device_beside_it(placed) -> None:
-    found = placed(TYPED.format(lines="self.rows = wrapped(torch.randn(n, dtype=dtype)); self.device = device"))
-    assert found.of("torch.randn(n, dtype=dtype)").links == ("typed-beside-device",)
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        "self.rows = torch.randn(n, dtype=dtype).to(device)",
-        "rows = torch.randn(n, dtype=dtype); self.rows = (2 * rows).to(device)",
-        "self.rows = torch.randn(n, dtype=dtype, device=device)",
-        "self.rows = torch.randn(n, dtype=torch.float64); self.kept = device, dtype",
-    ],
-)
-def test_a_dtype_of_what_is_placed_or_another_one(placed, lines: str) -> None:
-    found = placed(TYPED.format(lines=lines))
-    assert all("typed-beside-device" not in one.links for one in found.conflicts)
-
-
 AWARE = """
     from models import load
     from torch.utils.data import DataLoader

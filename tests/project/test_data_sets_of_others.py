@@ -2,7 +2,7 @@
 
 import pytest
 
-from .test_project import found, patched
+from .test_project import found
 
 DATA = """
     from torch.utils.data import DataLoader, Dataset
@@ -34,13 +34,6 @@ MAIN = """
     evaluate(net, {batches})
 """
 FEEDS = ["feed(torch.zeros(8, 3), 2, gpu)", "feed(torch.zeros(8, 3), gpu=gpu, size=2)", "DataLoader(Points(rows, gpu))"]
-
-
-@pytest.mark.parametrize("batches", FEEDS)
-def test_the_module_goes_there(batches: str) -> None:
-    texts = {"data.py": DATA, "main.py": MAIN.format(moved="", batches=batches)}
-    assert found(texts, "main.py") == ["DVF202:9"]
-    assert "net = nn.Linear(3, 1).to(gpu)" in patched(texts, "main.py")
 
 
 @pytest.mark.parametrize("batches", FEEDS)

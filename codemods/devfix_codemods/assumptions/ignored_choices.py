@@ -19,7 +19,7 @@ from devfix_codemods.edits.operations import (
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.arguments import keyword
-from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.calls import bound, function_of
 from devfix_codemods.placement.places import sounds_like_device
 
 Chosen = Callable[[Node], str | None]
@@ -28,8 +28,7 @@ Chosen = Callable[[Node], str | None]
 
 def omissions(index: Index, chosen: Chosen) -> Iterator[Answer]:
     """Calls of functions of the file that leave out `device`, whose default is CUDA."""
-    analysis = index.analysis
-    calls = {one: analysis.births.function_of(one.args[0]) for one in index.calls}
+    calls = {one: function_of(one.args[0]) for one in index.calls}
     for call, function in calls.items():
         device = _cuda_by_default(function) if function is not None else None
         if device is None or function is None or _may_give(call, function, device):

@@ -11,6 +11,7 @@ from devfix_codemods.edits.operations import Argument, Edit, ReplaceExpression, 
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import keyword, loaded_to
+from devfix_codemods.placement.calls import function_of
 
 _FIRST = re.compile(r"cuda(:0)?$")
 _LEGACY = re.compile(r"torch\.cuda\.([A-Z]\w*)Tensor$")
@@ -175,7 +176,7 @@ def storage_function(index: Index, site: SpelledCuda) -> Function | None:
     function = site.call.function
     if site.moved is None or list(function.parameters.values())[:1] != [site.moved] or len(function.parameters) != 2:
         return None
-    places = any(index.analysis.births.function_of(one) is function for one in _places_of_storages(index))
+    places = any(function_of(one) is function for one in _places_of_storages(index))
     return function if places else None
 
 

@@ -1,6 +1,6 @@
 """What APIs do to places and kinds: tables, one file a library. `effect` answers for a qualified name."""
 
-from devfix_codemods.catalogue.effects import MAKES, MOVES, Effect, Kind
+from devfix_codemods.catalogue.effects import MAKES, MOVES, TO_DEVICE, Effect, Kind
 from devfix_codemods.catalogue.lookup import (
     canonical,
     computes,
@@ -15,6 +15,7 @@ from devfix_codemods.catalogue.lookup import (
 __all__ = [
     "MAKES",
     "MOVES",
+    "TO_DEVICE",
     "Effect",
     "Kind",
     "canonical",

@@ -90,5 +90,7 @@ class Kind(Enum):
 
 MAKES = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.LIKE})
 """What gives a new tensor, by a factory, of other data, or like another one."""
-MOVES = frozenset({Effect.MOVE, Effect.CUDA, Effect.TO_HOST})
+TO_DEVICE = frozenset({Effect.MOVE, Effect.CUDA})
+"""What takes a value to where it is told, or to CUDA."""
+MOVES = TO_DEVICE | {Effect.TO_HOST}
 """What takes a value to a place that it names."""

@@ -10,9 +10,9 @@ from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import is_none, keyword
-from devfix_codemods.placement.origins import element
 from devfix_codemods.placement.places import HOST, place_of
 
 _RESTORES = ("torch.set_rng_state", "torch.random.set_rng_state")
@@ -47,7 +47,8 @@ def _may_be_elsewhere(index: Index, call: Node, state: Node, origin: Node) -> bo
     if origin.op is not Op.PARAM and not _is_kept_elsewhere(index, origin):
         device = _loaded_to(origin)
         return device is not None and place_of(device, index.analysis.kinds) != HOST
-    taken = (one for node in index.nodes.values() if node.op is Op.MAPPING for one in element(node, state.extra))
+    mappings = (one for one in index.nodes.values() if one.op is Op.MAPPING)
+    taken = (part for one in mappings if (part := part_of(one, state.extra)) is not None)
     kept = any(called(one, *_TAKES) for one in taken)  # the file gives back what it took itself
     return not kept or _LOADED.search(call.function.name) is not None
 

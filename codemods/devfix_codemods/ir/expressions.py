@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
 from devfix_codemods.ir.guards import Tests, joined
-from devfix_codemods.ir.items import element_of, item_key, value_of
+from devfix_codemods.ir.items import item_key, part_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
 from devfix_codemods.ir.passing import completed, is_next_of_iterator
 from devfix_codemods.ir.spelled_names import read_by_name
-from devfix_codemods.ir.versions import Versions
+from devfix_codemods.ir.versions import FILLING, Versions
 
 if TYPE_CHECKING:
     from devfix_codemods.ir.nodes import Class, Definition
 
 BUILTINS = frozenset(dir(builtins))
-FILLING = frozenset({"append", "extend", "add", "insert", "appendleft", "update", "setdefault", "put"})
-"""Methods that put what they get into a container."""
-
 STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor", "np": "numpy"}
 """What a name that nothing binds is taken for where `from … import *` may have bound it."""
 
@@ -156,11 +153,8 @@ class Expressions:
             found = self.environment.get((base, key)) if key is not None else None
             if found is not None:
                 return found
-            known = base not in self.refilled
-            if known and base.op is Op.SEQUENCE and (element := element_of(base, index.extra)) is not None:
-                return element
-            if known and base.op is Op.MAPPING and (value := value_of(base, index.extra)) is not None:
-                return value
+            if base not in self.refilled and (part := part_of(base, index.extra)) is not None:
+                return part
             found = self.node(Op.ITEM, one, (base,), index.extra)
             if key is not None:
                 self.environment[(base, key)] = found

@@ -1,6 +1,7 @@
 """Items under constant indices: how an environment calls them, and where they stand in a display."""
 
 import ast
+from collections.abc import Container
 
 from devfix_codemods.ir.nodes import Node, Op
 
@@ -15,12 +16,26 @@ def unkeyed(name: str) -> object:
     return ast.literal_eval(name[1:-1]) if name.startswith("[") else name
 
 
-def element_of(display: Node, index: object) -> Node | None:
-    """An element of a display, where none before it is starred."""
+def part_of(display: Node, key: object) -> Node | None:
+    """What surely stands in a display under a constant index, or a key; None for any other value."""
+    if display.op is Op.SEQUENCE:
+        return _element_of(display, key)
+    return _value_of(display, key) if display.op is Op.MAPPING else None
+
+
+def _element_of(display: Node, index: object) -> Node | None:
+    """An element of a display, where no star moves it."""
     if not isinstance(index, int) or not -len(display.args) <= index < len(display.args):
         return None
-    starred = any(isinstance(each.syntax, ast.Starred) for each in display.args)
-    return None if starred else display.args[index]
+    counted = display.args[: index + 1] if index >= 0 else display.args[index:]
+    return None if any(isinstance(each.syntax, ast.Starred) for each in counted) else display.args[index]
+
+
+def whole(node: Node, through: Container[Op] = (Op.ITEM,)) -> Node:
+    """What a value is taken out of, in one step or several."""
+    while node.op in through:
+        node = node.args[0]
+    return node
 
 
 def is_slice(item: Node) -> bool:
@@ -28,7 +43,7 @@ def is_slice(item: Node) -> bool:
     return len(item.args) > 1 and item.args[1].op is Op.UNKNOWN and item.args[1].extra == "slice"
 
 
-def value_of(display: Node, index: object) -> Node | None:
+def _value_of(display: Node, index: object) -> Node | None:
     """The value under a key of a display, where nothing after it may have the same key: `{"x": x, **other}`."""
     for key, value in zip(reversed(display.extras), reversed(display.args)):
         if key is None:

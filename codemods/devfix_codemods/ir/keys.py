@@ -114,6 +114,13 @@ def name(node: Node) -> str | None:
     return found[0] if found else None
 
 
+def before_methods(node: Node) -> Node:
+    """What a chain of methods is called on: `x` of `x.detach().repeat(2, 1).to(device)`."""
+    while node.op is Op.CALL and node.args[0].op is Op.ATTR and not names(node.args[0]):
+        node = node.args[0].args[0]
+    return node
+
+
 def method_name(node: Node) -> str | None:
     """The name of the method that a call runs."""
     callee = node.args[0] if node.op is Op.CALL else None

@@ -184,6 +184,13 @@ class Class:
             self._writes = Counter((one.value.id, one.attr) for one in stores if isinstance(one.value, ast.Name))
         return self._writes[itself, name]
 
+    def own_stores(self, name: str) -> Iterator["Store"]:
+        """Where methods of this class, whatever it is derived from, set an attribute of their own object."""
+        for function in self.methods.values():
+            for one in function.stores:
+                if one.is_attribute and one.key == name and one.base is function.self_node:
+                    yield one
+
     def annotations(self) -> Iterator[tuple[str, ast.expr]]:
         """What the body of the class says of the attributes of its objects: `x: Tensor`."""
         for one in self.syntax.body:
@@ -282,6 +289,21 @@ class Module:
         for function in self.functions:
             yield from function.nodes
 
+    @property
+    def stores(self) -> Iterator[Store]:
+        """What all functions store in attributes and in containers."""
+        return (one for function in self.functions for one in function.stores)
+
+    @property
+    def returned(self) -> set[Node]:
+        """The values that functions return."""
+        return {value for function in self.functions for value, _ in function.returns}
+
+    @property
+    def kept(self) -> set[Node]:
+        """The values that functions return or store: others may have them."""
+        return self.returned | {one.value for one in self.stores}
+
     def of(self, op: Op) -> Sequence[Node]:
         """The values of one operation, as they were lowered, function after function."""
         if not self._by_op:
@@ -353,19 +375,7 @@ def contradictory(first: Guard, second: Guard) -> bool:
 
 def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
     """Each syntax node below `tree`, and what it is a part of."""
-    found: dict[ast.AST, ast.AST] = {}
-    pending = [tree]
-    while pending:
-        outer = pending.pop()
-        inner: list[ast.AST] = []
-        for part in vars(outer).values():
-            if isinstance(part, ast.AST):
-                inner.append(part)
-            elif isinstance(part, list):
-                inner += [each for each in part if isinstance(each, ast.AST)]
-        found.update(dict.fromkeys(inner, outer))
-        pending += inner
-    return found
+    return {inner: outer for outer in walk(tree) for inner in ast.iter_child_nodes(outer)}
 
 
 def walk(tree: ast.AST) -> Iterator[ast.AST]:

@@ -6,12 +6,9 @@ from collections.abc import Hashable, Iterator
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.nodes import Class, Function, Node, Op, walk
 
-CHANGING = frozenset(
-    [
-        *("append", "appendleft", "extend", "extendleft", "add", "insert", "update", "setdefault", "put"),
-        *("pop", "popleft", "popitem", "remove", "discard", "clear"),
-    ]
-)
+FILLING = frozenset({"append", "extend", "add", "insert", "appendleft", "update", "setdefault", "put"})
+"""Methods that put what they get into a container."""
+CHANGING = FILLING | {"extendleft", "pop", "popleft", "popitem", "remove", "discard", "clear"}
 """Methods after which a container holds something else."""
 
 State = tuple[int, ...]

@@ -9,9 +9,9 @@ from devfix_codemods.catalogue import MOVES, Effect, Kind, canonical, effect, ki
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.elements import VALUE
-from devfix_codemods.ir.expressions import FILLING
 from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import Store
+from devfix_codemods.ir.versions import FILLING
 from devfix_codemods.loading import naming
 from devfix_codemods.loading.calls import Calls, Load
 from devfix_codemods.loading.uses import Use, Uses, unmoved

@@ -7,20 +7,19 @@ from functools import cached_property
 from itertools import takewhile
 
 from devfix_codemods.ir import Function, Node, Op, lower
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.nodes import contradictory, forget
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.callers import given_by_callers, objects_given
 from devfix_codemods.placement.calls import local_calls
-from devfix_codemods.placement.combined_evidence import combined
+from devfix_codemods.placement.combined_evidence import combined, with_independent_paths
 from devfix_codemods.placement.constraints import Constraints
-from devfix_codemods.placement.construction import is_while_made
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.given_on_host import GivenOnHost
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Graph, Source, Turn
 from devfix_codemods.placement.handed_tests import name_tests_once
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.imported_values import imported_values
-from devfix_codemods.placement.independent_paths import with_independent_paths
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.naming import is_for_tests_or_data
@@ -144,13 +143,13 @@ class Analysis:
         found = self._ends.get(birth)
         if found is None:
             found = [one for one in ends(self.graph, birth) if _is_told(one)]
-            found = self._ends[birth] = [one for one in found if not is_while_made(one, self.constraints)]
+            found = self._ends[birth] = [one for one in found if not _is_while_made(one, self.constraints)]
         return found
 
     def itself(self, birth: Source) -> Conflict | None:
         """The strongest of the ways to what `birth` itself is, or may be; what it meets is not asked."""
         found = ends(self.graph, birth, _BACKWARDS)
-        return next((one for one in found if _is_told(one) and not is_while_made(one, self.constraints)), None)
+        return next((one for one in found if _is_told(one) and not _is_while_made(one, self.constraints)), None)
 
     def says_where(self, node: Node, by: Node) -> list[Conflict]:
         """All that says where a value is which `by` reads, the strongest first; its copies say nothing."""
@@ -182,22 +181,9 @@ class Analysis:
         """Whether callers in other files give a parameter what is surely no tensor."""
         return is_plain(self.births, parameter)
 
-    def meets_host(self, conflict: Conflict) -> bool:
-        """Whether a caller has the value of a conflict to meet, and all callers have that on the host, or what meets it
-        as surely: so that this is no tensor of a device either."""
-        if conflict.end.birth is not Birth.PARAMETER or conflict.end.place.where is not Where.CALLER:
-            return False
-        given = self._given_on_host
-        end = conflict.end.node
-        if end.op is Op.PARAM and (given.is_on_host(end) or given.is_plain(end)):
-            return True
-        nearer = (one for one in self.ends(conflict.birth) if one.together >= conflict.together)
-        return any(
-            one.end.node.op is Op.PARAM and not one.begins_beside and given.is_on_host(one.end.node) for one in nearer
-        )
-
     @cached_property
-    def _given_on_host(self) -> GivenOnHost:
+    def given_on_host(self) -> GivenOnHost:
+        """Which values are filled from the host, by all calls that are seen."""
         return GivenOnHost(self.graph, self.kinds)
 
     def forget(self) -> None:
@@ -276,7 +262,7 @@ class Analysis:
 
     def _ends_where_read(self, conflict: Conflict) -> bool:
         """Whether the path leads by what a caller gives, of which numpy reads a part as it is: it is on the host."""
-        on_the_way = (_whole(conflict.end.node), *(step.node for step in conflict.path))
+        on_the_way = (whole(conflict.end.node), *(step.node for step in conflict.path))
         return conflict.birth.birth is not Birth.READER and any(
             one.guard <= conflict.guard for node in on_the_way for one in self._read_parts.get(node, ())
         )
@@ -286,7 +272,7 @@ class Analysis:
         """What numpy reads of the parameters."""
         found: dict[Node, list[Source]] = {}
         for node, sources in self.graph.sources.items():
-            base = _whole(node)
+            base = whole(node)
             if base.op is Op.PARAM and base is not node:
                 found.setdefault(base, []).extend(one for one in sources if one.birth is Birth.READER)
         return found
@@ -303,7 +289,7 @@ class Analysis:
         callers of the function bring it there; what is there on another branch is here on a device."""
         if self.constraints.kinds.is_given(conflict.end.node) or self._is_left(conflict):
             return True
-        if conflict.end.birth is Birth.COPIED and self._given_on_host.is_on_host(conflict.birth.node):
+        if conflict.end.birth is Birth.COPIED and self.given_on_host.is_on_host(conflict.birth.node):
             return True  # that it is detached only looks as if it came from a device
         same = self._is_part_of_given(conflict.birth.node) and not conflict.callers
         hosts = [
@@ -337,9 +323,7 @@ class Analysis:
 
     def _is_part_of_given(self, node: Node) -> bool:
         """Whether a value is part of a parameter, all arguments for which stand in this file."""
-        while node.op in {Op.ITEM, Op.ITER}:
-            node = node.args[0]
-        return self.kinds.is_given(node)
+        return self.kinds.is_given(whole(node, {Op.ITEM, Op.ITER}))
 
 
 def _asks_others(conflict: Conflict) -> bool:
@@ -359,12 +343,6 @@ MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
 LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant"})
 """Modules that are misplaced themselves, as the code around them says."""
-
-
-def _whole(part: Node) -> Node:
-    while part.op is Op.ITEM:
-        part = part.args[0]
-    return part
 
 
 def _is_chosen(source: Source) -> bool:
@@ -394,3 +372,22 @@ def _stays_elsewhere(host: Conflict, moved: Conflict) -> bool:
 
 def _is_host(conflict: Conflict) -> bool:
     return conflict.end.place.where is Where.HOST
+
+
+def _is_while_made(conflict: Conflict, constraints: Constraints) -> bool:
+    """Whether a tensor meets a module, or what it holds, while that is made: no `.to` has moved it.
+
+    What an attribute keeps of the value is met later; a module that an attribute keeps has moved until then.
+    """
+    end, making = conflict.end, constraints.constructing
+    if conflict.birth.birth is Birth.MODULE or conflict.birth.node.function not in making:
+        return False
+    if end.place.where not in {Where.MODULE, Where.CALLER}:
+        return False
+    meetings = [at for at, step in enumerate(conflict.path) if step.edge.turn is Turn.MEET]
+    kept = next((at for at, step in enumerate(conflict.path) if step.node.op is Op.FIELD), None)
+    if not meetings or (end.place.where is Where.CALLER and end.node.function in making):
+        return False
+    if kept is None or (end.place.where is Where.MODULE and meetings[-1] <= kept):
+        return True
+    return meetings[0] < kept and constraints.kinds.is_module(conflict.path[kept - 1].node)

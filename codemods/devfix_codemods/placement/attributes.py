@@ -27,11 +27,10 @@ class Attributes:
         """Those whose device the program takes for that of their module."""
         self.stored: dict[Node, list[Node]] = defaultdict(list)
         """Each attribute, and what is stored in it."""
-        for function in module.functions:
-            for store in function.stores:
-                owner = kinds.class_of(store.base) if store.is_attribute else None
-                if owner is not None and owner.sets(str(store.key)):
-                    self.stored[owner.field_of(str(store.key))].append(store.value)
+        for store in module.stores:
+            owner = kinds.class_of(store.base) if store.is_attribute else None
+            if owner is not None and owner.sets(str(store.key)):
+                self.stored[owner.field_of(str(store.key))].append(store.value)
         for node in module.of(Op.ATTR):
             if (field := self.field(node)) is not None:
                 self.reads[field].append(node)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import key, method_name, name
+from devfix_codemods.ir.keys import key, method_name, name, resolved
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.places import HOST
 
@@ -149,8 +149,7 @@ class _Homes:
         if owner is not None and owner.sets(str(home.extra)):
             field = owner.field_of(str(home.extra))
             values |= {*births.attributes.stored.get(field, ()), *births.attributes.reads.get(field, ())}
-        elif home.op is Op.GLOBAL and str(home.extra) in self._module.top.finals:
-            values.add(self._module.top.finals[str(home.extra)])
+        values.add(resolved(home))
         pending, seen = list(values), set[Node]()
         found: set[object] = set()
         pending += [one for one in self._module.of(Op.AFTER) if one in births.moved_in_place and one.args[0] in values]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.items import part_of
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.ir.nodes import Store
-from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import Where
@@ -101,10 +102,9 @@ class Batches:
     def _filled(self) -> dict[Node, list[Node]]:
         """What is put into lists: `batches.append((x, y))`."""
         found: dict[Node, list[Node]] = defaultdict(list)
-        for function in self._module.functions:
-            for store in function.stores:
-                if not store.is_attribute and store.key is None:
-                    found[self._kept(store.base)].append(store.value)
+        for store in self._module.stores:
+            if not store.is_attribute and store.key is None:
+                found[self._kept(store.base)].append(store.value)
         return found
 
     def _kept(self, node: Node) -> Node:
@@ -115,8 +115,8 @@ class Batches:
     def _datasets(self, iterable: Node) -> Iterator[Node]:
         """The datasets of the loaders that may be meant, unless something else makes batches of their items."""
         for loader in self._loaders(iterable):
-            dataset = self._births.keyword(loader, "dataset") or next(iter(loader.args[1:2]), None)
-            if dataset is not None and self._births.keyword(loader, "collate_fn") is None:
+            dataset = keyword(loader, "dataset") or next(iter(loader.args[1:2]), None)
+            if dataset is not None and keyword(loader, "collate_fn") is None:
                 yield dataset
 
     def _loaders(self, iterable: Node) -> list[Node]:
@@ -172,21 +172,16 @@ class Batches:
         elif node.op is Op.PARAM:
             yield from ((one, key) for one in self._kinds.given.get(node, ()))
         elif node.op is Op.GLOBAL:
-            found = self._module.top.finals.get(str(node.extra))
-            if found is not None:
+            if (found := resolved(node)) is not node:
                 yield found, key
         else:
             yield from ((one, key) for one in node.args)
 
     def _narrowed(self, node: Node, key: object) -> Node | None:
         """The part of a display, or the tensor of a `TensorDataset`, that is read under `key`."""
-        values: tuple[Node, ...] = ()
-        if node.op is Op.SEQUENCE:
-            values = node.args
-        elif node.op is Op.MAPPING and key in node.extras:
-            return node.args[node.extras.index(key)]
-        elif node.op is Op.CALL and name(node.args[0]) in _TENSOR_DATASETS:
-            values = node.args[1:]
+        if node.op is not Op.CALL or name(node.args[0]) not in _TENSOR_DATASETS:
+            return part_of(node, key)
+        values = node.args[1:]
         return values[key] if isinstance(key, int) and -len(values) <= key < len(values) else None
 
     def _of_call(self, call: Node) -> Iterator[Node]:
@@ -213,10 +208,9 @@ class Batches:
     def _stores(self) -> dict[object, list[Store]]:
         """What is stored in attributes, by their names."""
         found: dict[object, list[Store]] = defaultdict(list)
-        for function in self._module.functions:
-            for store in function.stores:
-                if store.is_attribute:
-                    found[store.key].append(store)
+        for store in self._module.stores:
+            if store.is_attribute:
+                found[store.key].append(store)
         return found
 
 

@@ -4,14 +4,13 @@ import ast
 from collections.abc import Set
 from functools import cached_property
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
+from devfix_codemods.catalogue import TO_DEVICE, Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device, is_encoding, keyword
 from devfix_codemods.placement.attributes import Attributes
 from devfix_codemods.placement.batches import Batches
-from devfix_codemods.placement.calls import function_of
 from devfix_codemods.placement.copied import copied
 from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.defaults import Defaults
@@ -31,13 +30,12 @@ from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.late_parts import Attachment, attached
 from devfix_codemods.placement.loaders import Loaders
 from devfix_codemods.placement.looked_up import is_looked_up
-from devfix_codemods.placement.loss_sums import loss_sums
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import says_host, sounds_like_class
 from devfix_codemods.placement.objects import Objects
 from devfix_codemods.placement.omitted_devices import omitted_devices
-from devfix_codemods.placement.opaque_calls import results_of_opaque_calls
+from devfix_codemods.placement.opaque_calls import loss_sums, results_of_opaque_calls
 from devfix_codemods.placement.operands import Operands, is_index, is_only_returned
 from devfix_codemods.placement.origins import Origins
 from devfix_codemods.placement.other_files import from_other_files, wrapped_by_callers
@@ -58,11 +56,6 @@ from devfix_codemods.placement.unregistered import Holder, unregistered
 class Births:
     """Adds the sources of one file to its graph, and answers what others ask about them."""
 
-    keyword = staticmethod(keyword)
-    has_device = staticmethod(has_device)
-    is_encoding = staticmethod(is_encoding)
-    function_of = staticmethod(function_of)
-
     def __init__(
         self,
         kinds: Kinds,
@@ -75,7 +68,8 @@ class Births:
         self.kinds = kinds
         self.graph = graph
         self.calls = calls = kinds.calls
-        self.used = _used(module)
+        self.used = {*module.users, *module.kept}
+        """What a file does something with."""
         self.exchanged: set[Node] = set()
         """What collectives get that may work on the host."""
         self.callees = {node.args[0] for node in module.of(Op.CALL)}
@@ -277,7 +271,7 @@ class Births:
         row = method_effect(method)
         if self._copied_on_host(node, base, method):
             return
-        if row in {Effect.MOVE, Effect.CUDA}:
+        if row in TO_DEVICE:
             self._moves.method(node, base)
         elif row is Effect.TO_HOST or is_typed_host(node):
             self.graph.add(Source(node, HOST, Birth.CHOSEN_HOST, ("certain",)))
@@ -324,7 +318,7 @@ class Births:
                 if owner is not None and is_input and not is_index(parameter) and not is_only_returned(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
                 link = "forward-input" if is_input else self.expecting.link(parameter, "parameter")
-                spread = any(one.birth is Birth.LOADER for one in self.graph.sources.get(parameter, ()))
+                spread = self.graph.is_born(parameter, {Birth.LOADER})
                 if function not in self.host_functions and not self.defaults.is_test and not spread:
                     self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
 
@@ -345,17 +339,10 @@ class Births:
 
     def was_elsewhere(self, node: Node) -> None:
         """What the program copies to the host was not there. Only readers of numpy believe that."""
-        if not any(one.birth is Birth.COPIED for one in self.graph.sources.get(node, ())):
+        if not self.graph.is_born(node, {Birth.COPIED}):
             self.graph.add(Source(node, CUDA, Birth.COPIED, ("certain",)))
 
     def wanted_at(self, parameter: Node) -> None:
         """A parameter names the device that a function is told."""
         if not self.graph.sources.get(parameter):
             self.graph.add(Source(parameter, Place(Where.DEVICE, parameter), Birth.MOVE, ("certain",)))
-
-
-def _used(module: Module) -> set[Node]:
-    """What a file does something with."""
-    found = set(module.users)
-    found |= {store.value for function in module.functions for store in function.stores}
-    return found | {value for function in module.functions for value, _ in function.returns}

@@ -93,7 +93,7 @@ def _is_pure(analysis: Analysis, owner: Class, store: Store) -> bool:
         return False
     if _MADE_ANEW.search(ast.unparse(store.statement)) if store.statement is not None else True:
         return False
-    stored = [one.value for each in analysis.module.functions for one in each.stores if one.key == name]
+    stored = [one.value for one in analysis.module.stores if one.key == name]
     if not all(one is store.value or is_none(one) for one in stored) or births.attributes.carries_all(
         owner, births.imported
     ):

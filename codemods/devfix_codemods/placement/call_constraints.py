@@ -6,16 +6,16 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement import arguments
+from devfix_codemods.placement.arguments import argument, has_device, is_encoding, keyword
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import bound, goes_through, left_to_default, method
+from devfix_codemods.placement.dimensions import is_scalar
 from devfix_codemods.placement.host_functions import prepares_data
 from devfix_codemods.placement.kinds import PLACELESS
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_loss
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import HOST, Where, place_of
 from devfix_codemods.placement.returns import given_on_host
-from devfix_codemods.placement.scalars import is_scalar
 from devfix_codemods.placement.targets import is_cast
 
 
@@ -54,10 +54,10 @@ class Calls:
 
     def _local(self, node: Node, called: Function) -> None:
         site = node.index + 1
-        given = {parameter: argument for argument, parameter in bound(node, called)}
-        for parameter, argument in (*given.items(), *left_to_default(node, called)):
-            if self._kinds.may_live(argument):
-                self._graph.flows(argument, parameter, "call", node.guard, site)
+        given = {parameter: value for value, parameter in bound(node, called)}
+        for parameter, value in (*given.items(), *left_to_default(node, called)):
+            if self._kinds.may_live(value):
+                self._graph.flows(value, parameter, "call", node.guard, site)
         if node.args[0].op is Op.CLASS or called.name == "__init__":
             return
         for value, guard in called.returns:
@@ -88,7 +88,7 @@ class Calls:
             if row is Effect.SAME:
                 self._further(node, args[1:])
         elif row is Effect.LIKE or (row is Effect.CONVERSION and self._kinds.of(args[0]) is Kind.TENSOR):
-            if not self._births.has_device(node):
+            if not has_device(node):
                 self._graph.same(args[0], node, "certain", node.guard)
         elif row is Effect.ARITHMETIC:
             self._meet(node, args, "operation", scalars=True)
@@ -145,7 +145,7 @@ class Calls:
             given = tuple(one for one in node.args[1:] if self._kinds.of(one) is Kind.TENSOR)
             self._meet(base, given, "operation", scalars=True)
         elif row in {Effect.SAME, Effect.LIKE, Effect.COPY_INTO}:
-            if not self._births.has_device(node):
+            if not has_device(node):
                 known = kind is Kind.TENSOR or (method in rows.CONVERSIONS and len(node.args) == 1)
                 self._graph.same(base, node, "certain" if known else "unknown-method", node.guard)
             if row is Effect.SAME and kind is Kind.TENSOR:
@@ -158,7 +158,7 @@ class Calls:
     def _method_of_module(self, node: Node, base: Node, method: str, owner: Class | None) -> None:
         if method in _GIVING_ITSELF or is_cast(node):
             self._graph.same(base, node, "certain", node.guard)
-        elif method not in _KEEPING and not self._births.is_encoding(node):
+        elif method not in _KEEPING and not is_encoding(node):
             given = (base, *self._births.unmoved_arguments(node))
             self._meet(node, given, self._strength_of_method(node, owner), scalars=False)
 
@@ -192,7 +192,7 @@ class Calls:
 
     def _unknown(self, node: Node, callee: Node) -> None:
         """A call of what is not read: a module, a loss, a function from elsewhere. What it gets probably meets."""
-        if (same := self._births.same_module(node)) is not None and not self._births.has_device(node):
+        if (same := self._births.same_module(node)) is not None and not has_device(node):
             self._graph.same(same, node, "call", node.guard)
             return
         if self._is_placed_already(node) or self._makes_data(callee):
@@ -247,7 +247,7 @@ class Calls:
     def _is_placed_already(self, node: Node) -> bool:
         """Whether what a call gives has no place, or is known to be where it is."""
         births = self._births
-        is_told = births.is_moving_call(node) or births.is_encoding(node) or node in births.told_elsewhere
+        is_told = births.is_moving_call(node) or is_encoding(node) or node in births.told_elsewhere
         return is_told or self._kinds.of(node) in PLACELESS
 
     def _may_be_module(self, callee: Node) -> bool:
@@ -263,7 +263,7 @@ class Calls:
         given = self._births.unmoved_arguments(call)
         if not self._kinds.places_labels(call.args[0]):
             return given
-        labels = {arguments.argument(call, 1, "labels"), arguments.keyword(call, "ref_labels")}
+        labels = {argument(call, 1, "labels"), keyword(call, "ref_labels")}
         return tuple(one for one in given if one not in labels)
 
     def _makes_data(self, callee: Node) -> bool:

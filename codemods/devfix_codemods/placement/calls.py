@@ -1,13 +1,14 @@
 """Which calls run which functions of the same file, and which values are such functions."""
 
+import ast
 from collections.abc import Iterator, Mapping, Set
 from types import MappingProxyType
 
-from devfix_codemods.catalogue import Effect, effect, method_effect
+from devfix_codemods.catalogue import TO_DEVICE, Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
-from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import names, resolved
-from devfix_codemods.placement.arguments import calls_builtin, keyword
+from devfix_codemods.ir import Class, Function, Guard, Module, Node, Op
+from devfix_codemods.ir.keys import before_methods, name, names, resolved
+from devfix_codemods.placement.arguments import calls_builtin, is_none, keyword
 
 EMPTY: Mapping[Node, Class] = MappingProxyType({})
 
@@ -58,12 +59,11 @@ def _instances(module: Module, objects: Mapping[Node, Class]) -> dict[Node, Clas
     for node in module.of(Op.CALL):
         if (made := _class(node.args[0])) is not None:
             found[node] = made
-    for function in module.functions:
-        for store in function.stores:
-            owner = found.get(store.base)
-            made = found.get(store.value)
-            if store.is_attribute and owner is not None and made is not None:
-                found[owner.field_of(str(store.key))] = made
+    for store in module.stores:
+        owner = found.get(store.base)
+        made = found.get(store.value)
+        if store.is_attribute and owner is not None and made is not None:
+            found[owner.field_of(str(store.key))] = made
     return found
 
 
@@ -122,20 +122,17 @@ def _object(node: Node, instances: dict[Node, Class], depth: int = 0) -> Class |
 
 def constructing(module: Module, calls: dict[Node, Function]) -> set[Function]:
     """The methods that only constructors run, and the constructors: all that their object holds is on the host yet."""
-    callers: dict[Function, set[Function]] = {}
-    for call, called in calls.items():
-        callers.setdefault(called, set()).add(call.function)
     found = {one for one in module.functions if one.name == "__init__"}
-    growing = True
-    while growing:
-        more = {
-            one
-            for one, running in callers.items()
-            if one not in found and one.owner is not None and one.name != "forward" and running <= found
-        }
-        growing = bool(more)
+    while more := {
+        one for one in only_called_by(found, calls) - found if one.owner is not None and one.name != "forward"
+    }:
         found |= more
     return found
+
+
+def only_called_by(found: Set[Function], calls: Mapping[Node, Function]) -> set[Function]:
+    """The functions that are called, and by no others than those that were found."""
+    return set(calls.values()) - {called for call, called in calls.items() if call.function not in found}
 
 
 def method(owner: Class, name: str, depth: int = 0) -> Function | None:
@@ -165,23 +162,40 @@ def chained(node: Node, methods: Set[str]) -> Node | None:
     return callee.args[0] if callee is not None and callee.op is Op.ATTR and callee.extra in methods else None
 
 
+def maker(node: Node) -> str | None:
+    """What makes a value, whatever is done with it then: `nn.Linear`; all that fill a shape count as one."""
+    node = before_methods(node)
+    made = name(node.args[0]) if node.op is Op.CALL else None
+    return "torch.full" if made is not None and canonical(made) in _FILLING else made
+
+
+def moved_by(node: Node) -> Node | None:
+    """`x` of `x.to(device)` and of `x.cuda()`; None for any other value."""
+    callee = node.args[0] if node.op is Op.CALL else None
+    moves = callee is not None and callee.op is Op.ATTR and method_effect(str(callee.extra)) in TO_DEVICE
+    return callee.args[0] if moves and callee is not None else None
+
+
 def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node]]:
     """Which argument of a call is which parameter, as far as no star hides it; `first` is that of the first one."""
-    parameters = list(called.parameters.items())
-    if called.self_node is not None:
-        parameters = parameters[1:]
+    open_ = list(called.parameters.values())[called.self_node is not None :]
     found: list[tuple[Node, Node]] = []
     position = 0
     for argument, word in zip(call.args[first:], call.extras[first - 1 :]):
         if word is None:
-            if position < len(parameters) and not str(parameters[position][1].extra).startswith("*"):
-                found.append((argument, parameters[position][1]))
+            if position < len(open_) and not str(open_[position].extra).startswith("*"):
+                found.append((argument, open_[position]))
                 position += 1
         elif word == "*":
             break
         elif word != "**" and word in called.parameters:
             found.append((argument, called.parameters[word]))
     return found
+
+
+def parameters(argument: Node, call: Node, called: Function | None) -> list[Node]:
+    """The parameters that get an argument of a call; none where nothing is known of what it runs."""
+    return [one for given, one in bound(call, called) if given is argument] if called is not None else []
 
 
 def left_to_default(call: Node, called: Function) -> Iterator[tuple[Node, Node]]:
@@ -212,4 +226,30 @@ def spread(call: Node, called: Function) -> Iterator[tuple[Node, Node, object]]:
 
 
 DEEPEST = 6
+_FILLING = frozenset(f"torch.{one}" for one in ("zeros", "ones", "empty", "full", "rand", "randn"))
 _GOING_THROUGH = ("enumerate", "zip", "len", "list", "tuple", "reversed")
+
+
+def returned_at(part: Node, called: Function) -> list[tuple[Node, Guard]] | None:
+    """The values that a part of a call's result may be, and when; None where a return is no display,
+    or none has the part."""
+    position = part.extra
+    if part.op is not Op.ITEM or not isinstance(position, int) or called.yields or not called.returns:
+        return None
+    displays = [(value, guard) for value, guard in called.returns if not is_none(value)]
+    if position < 0 or any(value.op is not Op.SEQUENCE or value.extra != "tuple" for value, _ in displays):
+        return None
+    if any(isinstance(one.syntax, ast.Starred) for value, _ in displays for one in value.args[: position + 1]):
+        return None
+    # a display that is too short for the position, `return None, None` of three, fails where it is unpacked
+    long = [(value, guard) for value, guard in displays if position < len(value.args)]
+    return [(value.args[position], guard) for value, guard in long] or None
+
+
+def is_bound_again(part: Node, call: Node) -> bool:
+    """`model, epoch = restore(path, model)`: a part that is bound to the name of what the call gets."""
+    named = part.syntax.id if isinstance(part.syntax, ast.Name) else None
+    values = (
+        [*call.syntax.args, *(one.value for one in call.syntax.keywords)] if isinstance(call.syntax, ast.Call) else []
+    )
+    return any(isinstance(one, ast.Name) and one.id == named for one in values)

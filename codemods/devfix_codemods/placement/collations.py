@@ -54,7 +54,7 @@ class Collations:
     def _assigned(self) -> dict[Node, list[Node]]:
         """By loader: the values that are assigned to its `collate_fn` after it was made."""
         found: dict[Node, list[Node]] = defaultdict(list)
-        for store in (one for function in self._module.functions for one in function.stores):
+        for store in self._module.stores:
             if store.is_attribute and store.key == "collate_fn":
                 found[self._kinds.find(store.base)].append(store.value)
         return found

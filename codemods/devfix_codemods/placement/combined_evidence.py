@@ -1,6 +1,7 @@
-"""Evidence that accumulates: two weak paths that share nothing make a conflict surer than either of them."""
+"""Evidence that accumulates: two paths that share nothing make a conflict surer than either of them."""
 
 from dataclasses import replace
+from math import prod
 
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -9,7 +10,7 @@ from devfix_codemods.placement.strengths import STRENGTHS
 WEAK = 0.9
 """What is weaker is counted once, whatever the number of paths that it is on."""
 SUREST = 0.85
-"""What weak links say is never as sure as what strong ones say."""
+"""What two say together, neither of which saw it, is never as sure as what strong links say."""
 
 LEAST = 0.35
 """How strong what confirms a hint has to be."""
@@ -34,6 +35,24 @@ def _is_another(one: Conflict, strongest: Conflict) -> bool:
     would not be told by itself says nothing."""
     alone = one.confidence >= LEAST or not strongest.is_supported
     return alone and (one.end is not strongest.end or 1 in {len(one.path), len(strongest.path)})
+
+
+def with_independent_paths(found: list[Conflict]) -> Conflict:
+    """The same of one birth, of which the doubt counts once: the two end at different moves, by ways of their own."""
+    best = found[0]
+    second = next((one for one in found[1:] if _is_witness(one, best)), None)
+    if second is None or best.confidence >= SUREST:
+        return best
+    born = prod(STRENGTHS[link] for link in best.birth.links)
+    neither = (1 - best.confidence / born) * (1 - second.confidence / born)
+    return replace(best, confidence=min(born * (1 - neither), SUREST))
+
+
+def _is_witness(one: Conflict, best: Conflict) -> bool:
+    """Whether two conflicts end at different moves to a device, by ways that share no value."""
+    if one.end.place.where is not Where.DEVICE or best.end.place.where is not Where.DEVICE:
+        return False
+    return {step.node for step in one.path}.isdisjoint(step.node for step in best.path)
 
 
 def _weak(conflict: Conflict) -> frozenset[str]:

@@ -9,11 +9,13 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.failing import MEANT_TO_FAIL
 from devfix_codemods.ir.guards import NEVER
-from devfix_codemods.ir.keys import method_name, name
+from devfix_codemods.ir.items import whole
+from devfix_codemods.ir.keys import method_name, name, resolved
 from devfix_codemods.ir.nodes import ALWAYS, Store
+from devfix_codemods.placement.arguments import is_encoding
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.call_constraints import Calls
-from devfix_codemods.placement.calls import constructing, getter
+from devfix_codemods.placement.calls import constructing, getter, returned_at
 from devfix_codemods.placement.dimensions import Dimensions
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
@@ -25,7 +27,6 @@ from devfix_codemods.placement.manual_moves import ManualMoves
 from devfix_codemods.placement.moved_later import MovedLater
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import Where, sounds_like_device
-from devfix_codemods.placement.unpacked import returned_at
 
 
 class Constraints:
@@ -141,7 +142,7 @@ class Constraints:
                     self.graph.only_from(node, index, link, node.guard)
         else:
             link = "element" if self.kinds.is_row(base) else "part"
-            sure = self.births.is_encoding(base) or method_name(base) in rows.STATES
+            sure = is_encoding(base) or method_name(base) in rows.STATES
             self.graph.part(node, base, node.guard, "certain" if sure else link)
 
     def _is_part_of_input(self, node: Node) -> bool:
@@ -155,7 +156,7 @@ class Constraints:
     def _attr(self, node: Node) -> None:
         base = node.args[0]
         owner = self.births.class_of(base)
-        if owner is not None and not self.births.is_encoding(base):
+        if owner is not None and not is_encoding(base):
             if owner.sets(str(node.extra)) and not self._is_constructing(node, owner):
                 field = owner.field_of(str(node.extra))
                 once = self.births.attributes.is_of_constructor(field) or self._stays(owner, field)
@@ -171,7 +172,7 @@ class Constraints:
         if node.extra in rows.TENSOR_ATTRIBUTES and self.kinds.of(base) is Kind.TENSOR:
             self.graph.same(base, node, "view", node.guard)
         else:
-            self.graph.part(node, base, node.guard, "certain" if self.births.is_encoding(base) else "part")
+            self.graph.part(node, base, node.guard, "certain" if is_encoding(base) else "part")
 
     def _property(self, node: Node, owner: Class) -> None:
         read = getter(owner, str(node.extra))
@@ -188,8 +189,8 @@ class Constraints:
         )
 
     def _global(self, node: Node) -> None:
-        found = self.module.top.finals.get(str(node.extra))
-        if found is not None and self.kinds.may_live(found):
+        found = resolved(node)
+        if found is not node and self.kinds.may_live(found):
             self.graph.same(found, node, "global", node.guard)
 
     def _defaults(self, function: Function) -> None:
@@ -231,12 +232,10 @@ class Constraints:
 
     def _put_into_moved(self, store: Store) -> None:
         """`graph.ndata["x"] = torch.ones(3)`, of what was moved with all that it had."""
-        whole = store.base
-        while whole.op in {Op.ATTR, Op.ITEM}:
-            whole = whole.args[0]
-        moved = self.kinds.of(whole) is None and self.births.is_move(whole) and self.births.is_elsewhere(whole)
+        base = whole(store.base, {Op.ATTR, Op.ITEM})
+        moved = self.kinds.of(base) is None and self.births.is_move(base) and self.births.is_elsewhere(base)
         if moved and any(map(self.graph.is_made, self.births.roots(store.value))):
-            self.graph.supports(store.value, whole, "put-into-moved", store.guard)
+            self.graph.supports(store.value, base, "put-into-moved", store.guard)
 
     def _is_moved(self, value: Node) -> bool:
         """Whether a value is moved to a device, or made there, on the spot."""

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 
 from devfix_codemods.catalogue import Effect, Kind, kind, method_effect
 from devfix_codemods.ir import Class, Module, Node, Op
-from devfix_codemods.ir.keys import key, name, resolved
-from devfix_codemods.placement.arguments import argument, keyword
+from devfix_codemods.ir.items import part_of
+from devfix_codemods.ir.keys import key, name
+from devfix_codemods.placement.arguments import argument
 from devfix_codemods.placement.calls import bound, local_calls, method
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.origins import Origins
-from devfix_codemods.placement.places import CUDA, Place, Where, place_of
+from devfix_codemods.placement.places import Where, place_of
 
 DEEPEST = 14
 MOST_STEPS = 600
@@ -44,55 +45,6 @@ class Datasets:
         self._steps = 0
         made = self._made(loader)
         return bool(made) and any(self._stays_in(one, part) for one in made)
-
-    def place_of(self, loader: Node, part: object) -> Place | None:
-        """The device to which the data set of a loader surely moves a part of each item, as this file can name it."""
-        made = self._made(loader)
-        if len(made) != 1 or keyword(made[0], "collate_fn"):
-            return None
-        data = _data_of(made[0])
-        calls = self._made(data) if data is not None else []
-        found = self._imported.definition(calls[0].args[0]) if len(calls) == 1 else None
-        item = method(found, "__getitem__") if isinstance(found, Class) else None
-        if item is None or not isinstance(found, Class):
-            return None
-        bindings = _bindings(calls[0], found)
-        places = {self._moved_to(_part(value, part), bindings) for value, _ in item.returns}
-        return places.pop() if len(places) == 1 else None
-
-    def _moved_to(self, value: Node, bindings: Bindings) -> Place | None:
-        """The device to which a value is moved, or on which it is made, last."""
-        value = resolved(value)
-        row = _effect_of_method(value)
-        while row is Effect.SAME:
-            value = resolved(value.args[0].args[0])
-            row = _effect_of_method(value)
-        if row is Effect.CUDA and len(value.args) == 1:
-            return CUDA
-        device = argument(value, 0, "device") if row is Effect.MOVE else keyword(value, "device")
-        return self._device(device, bindings) if device is not None else None
-
-    def _device(self, device: Node, bindings: Bindings) -> Place | None:
-        """What an attribute or a parameter of a data set denotes for the file that makes it."""
-        kept = [*self._origins.before(device)] if device.op is Op.ATTR else [device]
-        meant = kept[0] if len(kept) == 1 else device
-        default = meant.function.defaults.get(str(meant.extra)) if meant.op is Op.PARAM else None
-        found = self._origins.of(self._given_here(bindings.get(meant) or default or meant))
-        place = place_of(found[0], self._kinds_of(found[0])) if len(found) == 1 else None
-        if place is None or place.where is not Where.DEVICE or not place.sure:
-            return None
-        if found[0].function.module is self._own.module:
-            return place
-        return CUDA if found[0].op is Op.CONST and found[0].extra == "cuda" else None
-
-    def _given_here(self, value: Node) -> Node:
-        """What the only call in this file gives a parameter of a function of another file."""
-        function = value.function
-        if value.op is not Op.PARAM or function.module is self._own.module:
-            return value
-        calls = [one for one in self._own.module.of(Op.CALL) if self._origins.called(one) is function]
-        given = [argument for argument, parameter in bound(calls[0], function) if parameter is value] if calls else []
-        return given[0] if len(calls) == len(given) == 1 else value
 
     def _says_device(self, loader: Node) -> bool:
         """`loader.dataset.device`"""
@@ -127,7 +79,7 @@ class Datasets:
         return all(self._stays_at(value, part, bindings) for value, _ in item.returns)
 
     def _stays_at(self, value: Node, part: object, bindings: Bindings) -> bool:
-        value = _part(value, part)
+        value = part_of(value, part) or value
         if value.op in {Op.SEQUENCE, Op.MAPPING}:
             return bool(value.args) and all(self._is_placed(one, bindings, 0) for one in value.args)
         return _is_text(value) or self._is_placed(value, bindings, 0)
@@ -205,15 +157,6 @@ def _bindings(made: Node, owner: Class) -> Bindings:
 def _effect_of_method(call: Node) -> Effect | None:
     callee = call.args[0] if call.op is Op.CALL else call
     return method_effect(str(callee.extra)) if callee.op is Op.ATTR and name(callee) is None else None
-
-
-def _part(value: Node, part: object) -> Node:
-    """What a display holds under an index or a key; the value itself where that is not known."""
-    if value.op is Op.SEQUENCE and isinstance(part, int) and part < len(value.args):
-        return value.args[part]
-    if value.op is Op.MAPPING and part in value.extras:
-        return value.args[value.extras.index(part)]
-    return value
 
 
 def _moves_item(call: Node) -> bool:

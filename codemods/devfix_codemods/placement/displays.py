@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.arguments import is_encoding
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -40,7 +41,7 @@ def _left_behind(births: "Births", row: Node, moved: list[Node]) -> None:
         for root in births.roots(one):
             if births.kinds.of(root) in {None, Kind.TENSOR} and not births.moves_of(root):
                 base = root.args[0] if root.op is Op.ITEM else None
-                if base is None or not births.is_encoding(base):  # which is told as a whole
+                if base is None or not is_encoding(base):  # which is told as a whole
                     births.beside_moved(root, base)
                 births.graph.supports(root, moved[-1], LEFT, moved[-1].guard)
 
@@ -82,7 +83,7 @@ def _of_encoding(births: "Births", row: Node, moved: list[Node]) -> Iterator[Nod
     """`t["ids"], t["mask"].to(device)`, of what a tokenizer gives: all of it is tensors."""
     wholes = {root.args[0] for one in moved for root in births.roots(one) if root.op is Op.ITEM}
     for one in row.args:
-        if one not in moved and one.op is Op.ITEM and one.args[0] in wholes and births.is_encoding(one.args[0]):
+        if one not in moved and one.op is Op.ITEM and one.args[0] in wholes and is_encoding(one.args[0]):
             yield one
 
 

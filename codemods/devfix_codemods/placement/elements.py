@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.ir.passing import gives_elements
 from devfix_codemods.placement.arguments import calls_builtin, is_none
@@ -51,10 +52,6 @@ class Elements:
             return
         if self._is_born(node):
             self._add(node, Birth.LOADER, self._link([node]))
-        else:
-            place = self._datasets.place_of(_iterable(node, self._kinds), _index(node))
-            if place is not None:
-                self._graph.add(Source(node, place, Birth.MOVE, ("placed-by-dataset",)))
 
     def spread(self) -> None:
         """`step(*batch)`: the parameters of a function that gets nothing but the parts of batches."""
@@ -203,9 +200,7 @@ class Elements:
 
     def _is_given_placed(self, node: Node) -> bool:
         """Whether all callers put on a device what a function gets, of which a value is a part."""
-        base = node
-        while base.op in {Op.ITEM, Op.ITER}:
-            base = base.args[0]
+        base = whole(node, {Op.ITEM, Op.ITER})
         given = self._kinds.given.get(base, ()) if base.op is Op.PARAM else ()
         return bool(given) and all(self._is_put_elsewhere(one) for one in given)
 
@@ -232,12 +227,7 @@ class Elements:
     @cached_property
     def _refilling(self) -> list[Store]:
         """`batch[key] = batch[key].to(device)`"""
-        return [
-            one
-            for function in self._births.module.functions
-            for one in function.stores
-            if not one.is_attribute and self._births.is_move(one.value)
-        ]
+        return [one for one in self._births.module.stores if not one.is_attribute and self._births.is_move(one.value)]
 
     @cached_property
     def _refilled(self) -> dict[Node, set[object]]:

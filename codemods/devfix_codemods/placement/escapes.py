@@ -8,7 +8,6 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key, name, names
-from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.arguments import takes_name
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.graph import Birth, Turn
@@ -28,12 +27,8 @@ class Escapes:
         for node in births.module.of(Op.CALL):
             for one in (*node.args[1:], *(node.args[0].args if node.args[0].op is Op.ATTR else ())):
                 self._users.setdefault(one, []).append(node)
-        self._written = {
-            move
-            for one in _stores(births)
-            if one.key == "data" and births.is_move(one.value)
-            for move in _bases(one.base)
-        }
+        written = (one.base for one in births.module.stores if one.key == "data" and births.is_move(one.value))
+        self._written = {module for weight in written for module in _bases(weight)}
 
     def all(self) -> None:
         for node, sources in list(self._graph.sources.items()):
@@ -174,10 +169,6 @@ def _moves_wrapper(move: Node) -> bool:
     """`DataParallel(net).to(device)`, which moves `net`, by whatever name it is called."""
     moved = move.args[0] if move.op is Op.AFTER or not move.args[0].args else move.args[0].args[0]
     return moved.op is Op.CALL and any(effect(canonical(one)) is Effect.WRAP for one in names(moved.args[0]))
-
-
-def _stores(births: Births) -> Iterator[Store]:
-    return (store for function in births.module.functions for store in function.stores)
 
 
 def _bases(node: Node) -> Iterator[Node]:

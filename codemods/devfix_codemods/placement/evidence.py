@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_metric_class, kind, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.simple import REGISTERING
 from devfix_codemods.placement.arguments import is_none, keyword
@@ -290,8 +291,7 @@ def _operand(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
 
 def _is_part_of_module(kinds: "Kinds", node: Node) -> bool:
     """`net.features`, `net.features[:16]`"""
-    while node.op is Op.ITEM:
-        node = node.args[0]
+    node = whole(node)
     return node.op is Op.ATTR and kinds.of(node.args[0]) is Kind.MODULE
 
 

@@ -3,11 +3,10 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, Kind, effect, libraries
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, has_device, is_false, keyword
-from devfix_codemods.placement.arrays_of_tensors import is_of_tensors
 from devfix_codemods.placement.dimensions import shaped
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.indices import is_of_tensor, slices
@@ -173,8 +172,7 @@ class Factories:
     def _of_numbers(self) -> set[Node]:
         """Distributions of numbers, which live on the host and have no `device=`, unless an attribute of theirs is
         set."""
-        stores = (store for function in self._module.functions for store in function.stores if store.is_attribute)
-        refilled = {self._kinds.find(store.base) for store in stores}
+        refilled = {self._kinds.find(store.base) for store in self._module.stores if store.is_attribute}
         made = {
             self._kinds.find(node)
             for node in self._module.of(Op.CALL)
@@ -186,3 +184,28 @@ class Factories:
 
 
 _SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn", "full"})
+
+
+def is_of_tensors(value: Node, births: "Births") -> bool:
+    """Whether an array is made of tensors by what is not read, with no copy to the host in sight."""
+    pending, seen = [value], set[Node]()
+    while pending and len(seen) < 40:
+        one = pending.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if births.kinds.of(one) is Kind.TENSOR:
+            return True
+        if one.op in {Op.ITEM, Op.SEQUENCE, Op.PHI, Op.AFTER}:
+            pending += one.args
+        elif one.op is Op.CALL and _may_read(one):
+            pending += one.args[1:]
+    return False
+
+
+def _may_read(call: Node) -> bool:
+    """Whether the contents of what a call gets may go into its result: not of what asks for sizes, and copies."""
+    callee = call.args[0]
+    if found := names(callee):
+        return effect(canonical(found[0])) in {None, Effect.ARRAY}
+    return callee.op is not Op.ATTR or method_effect(str(callee.extra)) is None

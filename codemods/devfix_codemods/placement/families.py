@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, canonical, method_effect
+from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
-from devfix_codemods.placement.calls import method
+from devfix_codemods.placement.calls import maker, method, returned_at
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined, is_measure
@@ -22,7 +22,6 @@ from devfix_codemods.placement.parallel_statements import ParallelStatements
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain_tensors import PlainAttributes
 from devfix_codemods.placement.together import Together, supports
-from devfix_codemods.placement.unpacked import returned_at
 from devfix_codemods.placement.unused_devices import UnusedDevices
 
 if TYPE_CHECKING:
@@ -253,12 +252,8 @@ class Families:
                 supports(self._graph, field, {node: [node] for node in moved.values()}, "family")
 
     def _makers(self, value: Node) -> set[str]:
-        """What makes a value, on each path: `nn.Linear`; `torch.zeros`, `torch.ones` and their like count as one."""
-        return {
-            _FILLED if canonical(made) in _FILLING else made
-            for one in self._births.roots(value)
-            if (made := _callee(one)) is not None
-        }
+        """What makes a value, on each path."""
+        return {made for one in self._births.roots(value) if (made := maker(one)) is not None}
 
     def _copied_to_host(self) -> None:
         """What is copied to the host was on a device, and so was what numpy reads beside it, but for what came with
@@ -269,7 +264,7 @@ class Families:
             copied = [one.args[0].args[0] for one in calls if one.args[0].op is Op.ATTR and one.args[0].extra == "cpu"]
             count = f"copied-{('one', 'two', 'many')[min(len(copied), 3) - 1]}" if copied else ""
             for node in function.nodes if copied else ():
-                is_read = any(one.birth is Birth.READER for one in self._graph.sources.get(node, ()))
+                is_read = self._graph.is_born(node, {Birth.READER})
                 if is_read and not any(one in left or one in parts for one in self._births.roots(node)):
                     near = min(copied, key=lambda each: abs(each.index - node.index))
                     self._births.was_elsewhere(near)
@@ -327,16 +322,6 @@ def _sort(node: Node) -> object:
     return Op.ITEM if reads_key(node) else node.op
 
 
-def _callee(node: Node) -> str | None:
-    """What makes a value: `torch.zeros`."""
-    while node.op is Op.CALL and node.args[0].op is Op.ATTR and not names(node.args[0]):
-        node = node.args[0].args[0]
-    return names(node.args[0])[0] if node.op is Op.CALL and names(node.args[0]) else None
-
-
-_FILLED = "torch.zeros"
-_FILLING = frozenset({"torch.zeros", "torch.ones", "torch.empty", "torch.full"})
-"""Factories that differ only in what they fill a tensor with."""
 _PARTS = frozenset({Op.ITEM, Op.ATTR})
 _OF_LOOPS = frozenset({Op.ITEM, Op.ITER})
 _FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})

@@ -1,6 +1,7 @@
 """The constraint graph: values, edges that say *same place* under a guard, and sources that say which place."""
 
 from collections import defaultdict
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -147,6 +148,10 @@ class Graph:
     def add(self, source: Source) -> None:
         self.sources[source.node].append(source)
 
+    def is_born(self, node: Node, births: Container[Birth]) -> bool:
+        """Whether a value has a source of some sort."""
+        return any(one.birth in births for one in self.sources.get(node, ()))
+
     def is_made(self, node: Node) -> bool:
         """Whether a value is a tensor that is made here."""
-        return any(one.birth in MADE for one in self.sources.get(node, ()))
+        return self.is_born(node, MADE)

@@ -3,7 +3,7 @@
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import keyword
-from devfix_codemods.placement.calls import function_of, method
+from devfix_codemods.placement.calls import function_of, method, only_called_by
 from devfix_codemods.placement.device_tests import host_tests
 from devfix_codemods.placement.documented import works_on_host
 from devfix_codemods.placement.kinds import Kinds
@@ -31,7 +31,7 @@ def host_functions(module: Module, kinds: Kinds, calls: dict[Node, Function]) ->
     placing |= {one for each in placing if each.owner is not None for one in each.owner.methods.values()}
     found -= placing
     found |= {one for one in module.functions if works_on_host(one, moves=one in placing)}
-    return found | _only_called_by(found, calls)
+    return found | only_called_by(found, calls)
 
 
 def is_test(function: Function, kinds: Kinds) -> bool:
@@ -62,11 +62,3 @@ def _called_on_host(module: Module, kinds: Kinds, calls: dict[Node, Function]) -
     literals = set(host_tests(module, kinds))
     elsewhere = {called for call, called in calls.items() if literals.isdisjoint(call.guard)}
     return set(calls.values()) - elsewhere
-
-
-def _only_called_by(found: set[Function], calls: dict[Node, Function]) -> set[Function]:
-    """The functions that nothing else calls."""
-    callers: dict[Function, set[Function]] = {}
-    for call, called in calls.items():
-        callers.setdefault(called, set()).add(call.function)
-    return {one for one, running in callers.items() if running <= found}

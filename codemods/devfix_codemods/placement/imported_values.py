@@ -74,20 +74,11 @@ class _Others:
                         yield from self._result(user, user, run)
                 if run is None and self._uses.tells(read):
                     origins = Origins({}, self._imported)
-                    yield read, [each for value in _stored(made, read.extra) for each in origins.made(value)]
+                    stores = (store for each in made.lineage() for store in each.own_stores(str(read.extra)))
+                    yield read, [each for store in stores for each in origins.made(store.value)]
 
     def _is_set(self, attribute: object, objects: list[Node]) -> bool:
         """Whether this file sets an attribute of an object."""
         return any(
-            store.is_attribute and store.key == attribute and store.base in objects
-            for function in self._module.functions
-            for store in function.stores
+            store.is_attribute and store.key == attribute and store.base in objects for store in self._module.stores
         )
-
-
-def _stored(owner: Class, attribute: object) -> Iterator[Node]:
-    for one in owner.lineage():
-        for function in one.methods.values():
-            for store in function.stores:
-                if store.is_attribute and store.key == attribute and store.base is function.self_node:
-                    yield store.value

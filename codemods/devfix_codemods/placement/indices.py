@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import key
 
 
@@ -31,9 +32,7 @@ def slices(index: Node) -> bool:
 
 def is_tested(operand: Node, operation: Node) -> bool:
     """`if p: x * p[0]`: what is true or false by itself is a number, or holds some, rather than a tensor."""
-    while operand.op is Op.ITEM:
-        operand = operand.args[0]
-    return (key(operand), True) in operation.guard
+    return (key(whole(operand)), True) in operation.guard
 
 
 def is_asserted(operation: Node) -> bool:

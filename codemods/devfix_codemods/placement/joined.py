@@ -10,7 +10,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.calls import parameters
 from devfix_codemods.placement.indices import indices
 
 if TYPE_CHECKING:
@@ -108,21 +108,19 @@ class Joined:
 
     def _asks_given(self, node: Node, call: Node, depth: int, joined: bool) -> bool:
         """The same of what a function of this file gets."""
-        called = self._births.calls.get(call)
-        given = [one for argument, one in bound(call, called) if argument is node] if called is not None else []
+        given = parameters(node, call, self._births.calls.get(call))
         return bool(given) and all(self.asks_for_no_device(one, depth, joined=joined) for one in given)
 
     @cached_property
     def _picking(self) -> set[Node]:
         """What picks the parts that are stored to: `y[x] = 1`."""
-        stores = [store for function in self._births.module.functions for store in function.stores]
+        stores = self._births.module.stores
         return {store.index for store in stores if store.index is not None and not store.is_attribute}
 
     @cached_property
     def _filled(self) -> set[Node]:
         """What parts are stored to."""
-        stores = [store for function in self._births.module.functions for store in function.stores]
-        return {store.base for store in stores if not store.is_attribute}
+        return {store.base for store in self._births.module.stores if not store.is_attribute}
 
     def _is_alone_in(self, node: Node, user: Node) -> bool:
         """Whether a user shows, converts or computes with a value, and meets no other one."""
@@ -150,14 +148,11 @@ class Joined:
     @cached_property
     def _kept(self) -> set[Node]:
         """What functions return, or keep."""
-        functions = self._births.module.functions
-        kept = {store.value for function in functions for store in function.stores}
-        return kept | {value for function in functions for value, _ in function.returns}
+        return self._births.module.kept
 
     def _moves_given(self, node: Node, call: Node, depth: int) -> bool:
         """Whether a call runs a function of this file that moves what it is given."""
-        called = self._births.calls.get(call)
-        given = [one for argument, one in bound(call, called) if argument is node] if called is not None else []
+        given = parameters(node, call, self._births.calls.get(call))
         return bool(given) and all(self.is_moved(one, depth) for one in given)
 
     def _moves_collected(self, node: Node, call: Node, depth: int) -> bool:

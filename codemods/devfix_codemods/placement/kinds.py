@@ -13,35 +13,16 @@ from devfix_codemods.catalogue import Kind, canonical, is_module_class, librarie
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement import uses
 from devfix_codemods.placement.annotations import annotated
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.data_graphs import data_graphs
-from devfix_codemods.placement.differentiable import differentiable
-from devfix_codemods.placement.encodings import called_with_encodings
 from devfix_codemods.placement.facts import Facts
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
-from devfix_codemods.placement.mapping_entries import say_filled
 from devfix_codemods.placement.same_class import made_by_one_class
 from devfix_codemods.placement.saved_files import same_kinds
 from devfix_codemods.placement.stateless_modules import is_stateless
-from devfix_codemods.placement.uses import (
-    asked_for_both,
-    called_models,
-    called_parts,
-    computed_by_modules,
-    given_and_got,
-    given_to_modules,
-    keys,
-    made_of_one,
-    made_of_pictures,
-    masked,
-    moved_callables,
-    moved_operands,
-    parts_of_displays,
-    parts_of_one,
-    trained_models,
-)
-from devfix_codemods.placement.values import given_elsewhere, of_field, of_value
+from devfix_codemods.placement.values import given_elsewhere, of_fields, of_value
 
 
 class Kinds(Facts):
@@ -94,36 +75,19 @@ class Kinds(Facts):
         given_elsewhere(self)
         for function in module.functions:
             self._function(function)
-        self.data_graphs = set(data_graphs(module, calls)) if self.has_graphs else set()
+        self.data_graphs = set(data_graphs(self)) if self.has_graphs else set()
         for node in self.data_graphs:
             self.say(node, Kind.ENCODING, 4)
-        same_kinds(self)
-        made_of_one(self)
-        asked_for_both(self)
-        made_of_pictures(self)
-        for node in module.of(Op.ATTR):  # once more, of parameters whose class the calls have told
-            if (owner := self.object_class(node.args[0])) is not None:
-                of_field(self, node, owner)
-        parts_of_displays(self)
-        given_and_got(self)
-        parts_of_one(self)
-        given_to_modules(self)
-        moved_callables(self)
-        moved_operands(self)
-        masked(self)
-        keys(self)
-        made_by_one_class(self)
-        called_with_encodings(self)
-        self.differentiable = differentiable(module, calls)
+        for evidence in _OF_USES:
+            evidence(self)
+        self.differentiable = uses.differentiable(module, calls)
         callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
         self._trained = {self.find(one) for one in callees}
         self._trained_names = {one.extra for one in callees if one.op is Op.PARAM}
-        called_models(self)
-        trained_models(self)
-        called_parts(self)
-        computed_by_modules(self)
+        for evidence in (uses.called_models, uses.trained_models, uses.called_parts, uses.computed_by_modules):
+            evidence(self)
         for function in module.functions:
-            say_filled(self, function)
+            uses.say_filled(self, function)
 
     def _function(self, function: Function) -> None:
         owner, itself = function.owner, function.self_node
@@ -219,7 +183,7 @@ class Kinds(Facts):
 
     def all_calls(self, function: Function) -> list[Node]:
         """The calls of a function that is named nowhere else in this file."""
-        called = self._calls_of.get(function, [])
+        called = self.calls_of(function)
         callees = {call.args[0] for call in called}
         named = self._spelled.get(function.name, ()) if called else ()
         return called if all(node in callees for node in named) else []
@@ -228,9 +192,12 @@ class Kinds(Facts):
         """Whether something is done with a function beside calling it: it is given, kept or returned."""
         return function in self._handed_on
 
+    def calls_of(self, function: Function) -> list[Node]:
+        """The calls in this file that surely run a function."""
+        return self._calls_of.get(function, [])
+
     @cached_property
     def _calls_of(self) -> dict[Function, list[Node]]:
-        """The calls in this file of each of its functions."""
         found: dict[Function, list[Node]] = {}
         for call, function in self.calls.items():
             found.setdefault(function, []).append(call)
@@ -238,9 +205,8 @@ class Kinds(Facts):
 
     @cached_property
     def _handed_on(self) -> set[object]:
-        users, functions = self.module.users, self.module.functions
-        kept = {store.value for one in functions for store in one.stores if not store.is_attribute}
-        kept |= {value for one in functions for value, _ in one.returns}
+        users = self.module.users
+        kept = {store.value for store in self.module.stores if not store.is_attribute} | self.module.returned
         return {
             node.extra
             for node in self.module.of(Op.FUNCTION)
@@ -356,6 +322,12 @@ _LOSS_FUNCTIONS = frozenset(
     one.rpartition(".")[2] for one in rows.FUNCTIONS if one.endswith(("_loss", "cross_entropy", "kl_div"))
 )
 _HOLDING = frozenset({Kind.SEQUENCE, Kind.MAPPING})
+_OF_USES = (
+    *(same_kinds, uses.made_of_one, uses.asked_for_both, uses.made_of_pictures, of_fields, uses.parts_of_displays),
+    *(uses.given_and_got, uses.parts_of_one, uses.given_to_modules, uses.moved_callables, uses.moved_operands),
+    *(uses.masked, uses.keys, made_by_one_class, uses.called_with_encodings),
+)
+"""What is said of values by what is done with them, each on the ground of those before it."""
 PLACELESS = frozenset(
     {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
     | {Kind.DATASET, Kind.NONE, Kind.TOKENIZER}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from devfix_codemods.catalogue import Effect, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.calls import bound, chained
+from devfix_codemods.placement.calls import bound, chained, moved_by, parameters
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.naming import sounds_like_class
 
@@ -162,7 +162,7 @@ class _Uses:
 
     def _by_callers(self, given: list[Node]) -> _Use | None:
         """What callers in this file do with the module that they get back, or that they pass to it."""
-        for call in self._calls():
+        for call in self._births.kinds.calls_of(self._function):
             if call.statement is None or call.function in self._within:
                 continue
             passed = (argument for argument, parameter in bound(call, self._function) if parameter in self._roots)
@@ -172,9 +172,6 @@ class _Uses:
                 if use is not None and use.link == "module-call":
                     return use
         return None
-
-    def _calls(self) -> list[Node]:
-        return [call for call, called in self._births.calls.items() if called is self._function]
 
     def _know(self, node: Node) -> None:
         """Note another name of the module, or that it is moved."""
@@ -269,8 +266,8 @@ class _Uses:
                     given.append(node)
                 elif node.op is Op.CALL and node.args[0] is one:
                     return True
-                elif (called := self._births.calls.get(node)) is not None:
-                    inner = (parameter for argument, parameter in bound(node, called) if argument is one)
+                else:
+                    inner = parameters(one, node, self._births.calls.get(node))
                     given += (each for each in inner if each not in given)
         return False
 
@@ -281,7 +278,8 @@ class _Uses:
             others = {one.self_node for one in owner.methods.values() if one is not self._function}
             if any(one is not None and self._births.moves_of(one) for one in others):
                 return True
-        return any(self._births.moves_of(one) or self._is_moved_at(one) for one in self._calls())
+        calls = self._births.kinds.calls_of(self._function)
+        return any(self._births.moves_of(one) or self._is_moved_at(one) for one in calls)
 
     def _is_moved_at(self, call: Node) -> bool:
         """`adapt(net).to(device)`, of what may be the same module as it got."""
@@ -290,9 +288,8 @@ class _Uses:
     def _elsewhere(self) -> _Use | None:
         """What other functions do with it: those that are defined in this one, or have the object that keeps it."""
         births, function = self._births, self._function
-        top = births.module.top
         known = set(self._names)
-        known |= {one for one in births.module.of(Op.GLOBAL) if top.finals.get(str(one.extra)) in known}
+        known |= {one for one in births.module.of(Op.GLOBAL) if resolved(one) in known}
         for key, value in function.finals.items():
             owner = births.class_of(key[0]) if value in self._names and not isinstance(key, str) else None
             if owner in births.kinds.module_classes:
@@ -313,8 +310,7 @@ def _moves_in(parameter: Node) -> bool:
     """Whether a function moves what it is given, by whatever name it goes on with it."""
     known = {parameter}
     for node in parameter.function.nodes:
-        moved = node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in {"to", "cuda"}
-        if moved and node.args[0].args[0] in known:
+        if moved_by(node) in known:
             return True
         if node.op in {Op.AFTER, Op.PHI} and not known.isdisjoint(node.args):
             known.add(node)

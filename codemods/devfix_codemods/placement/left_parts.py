@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.placement.places import Where
 
 if TYPE_CHECKING:
@@ -17,20 +18,20 @@ class LeftParts:
     def __init__(self, births: "Births") -> None:
         self._births = births
         moved = [root for root, moves in births.movers.items() if any(self._takes_away(one, root) for one in moves)]
-        self._wholes = {whole for one in moved if (whole := _whole(one)) is not None}
-        self._wholes -= {_base(one) for one in moved if _whole(one) is None}
+        self._wholes = {given for one in moved if (given := _whole(one)) is not None}
+        self._wholes -= {whole(one) for one in moved if _whole(one) is None}
         """Without those of which any part may be moved: all of it, or one under a key that is computed."""
 
     def __contains__(self, node: Node) -> bool:
         """Whether a value is such a part, or a part of one, as the function got it."""
-        return node.op is Op.ITEM and _base(node) in self._wholes
+        return node.op is Op.ITEM and whole(node) in self._wholes
 
     def _takes_away(self, move: Node, part: Node) -> bool:
         """Whether a move is one to a device, or to where something is that did not come with the part."""
         place = self._births.place_of_move(move)
         if place is None or place.where not in {Where.DEVICE, Where.FOLLOWS}:
             return False
-        return place.where is Where.DEVICE or place.node is None or _base(place.node) is not _base(part)
+        return place.where is Where.DEVICE or place.node is None or whole(place.node) is not whole(part)
 
 
 def _whole(part: Node) -> Node | None:
@@ -39,9 +40,3 @@ def _whole(part: Node) -> Node | None:
     while base.op is Op.ITEM and len(base.args) == 1:
         base = base.args[0]
     return base if base is not part and base.op in _GIVEN else None
-
-
-def _base(part: Node) -> Node:
-    while part.op is Op.ITEM:
-        part = part.args[0]
-    return part

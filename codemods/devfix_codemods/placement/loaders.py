@@ -10,8 +10,9 @@ from devfix_codemods.catalogue import Kind, canonical, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.catalogue.libraries import LISTS_IN_ROWS
 from devfix_codemods.ir import Function, Guard, Node, Op
+from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import key, name, resolved
-from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.collations import Collations
 from devfix_codemods.placement.places import Where, place_of
@@ -65,7 +66,7 @@ class Loaders:
     def _places(self, loader: Node) -> bool:
         if any(map(self._moves, self.collations.of(loader))):
             return True
-        dataset = loader.args[1] if loader.extras[:1] == (None,) else self._births.keyword(loader, "dataset")
+        dataset = loader.args[1] if loader.extras[:1] == (None,) else keyword(loader, "dataset")
         return dataset is not None and self._is_placed(dataset)
 
     def _is_placed(self, data: Node, depth: int = 0) -> bool:
@@ -99,7 +100,7 @@ class Loaders:
         )
 
     def _is_told(self, call: Node) -> bool:
-        device = self._births.keyword(call, "device")
+        device = keyword(call, "device")
         place = place_of(device, self._kinds) if device is not None else None
         return place is not None and place.where is not Where.HOST
 
@@ -133,10 +134,8 @@ class Loaders:
             return
         for loader in self.calls_of(part.args[0].args[0]):
             for value, _ in (each for collate in self.collations.of(loader) for each in collate.returns):
-                if value.op is Op.SEQUENCE and isinstance(part.extra, int) and part.extra < len(value.args):
-                    yield value.args[part.extra]
-                elif value.op is Op.MAPPING and part.extra in value.extras:
-                    yield value.args[value.extras.index(part.extra)]
+                if (given := part_of(value, part.extra)) is not None:
+                    yield given
 
     # Batches that are placed in place
 

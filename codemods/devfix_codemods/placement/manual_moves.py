@@ -35,12 +35,7 @@ class ManualMoves:
 
 def _moved(births: "Births") -> Iterator[Node]:
     """Attributes whose moved values are kept, or thrown away: by an oversight that another rule tells."""
-    kept = {
-        (store.value, store.key)
-        for function in births.module.functions
-        for store in function.stores
-        if store.is_attribute
-    }
+    kept = {(store.value, store.key) for store in births.module.stores if store.is_attribute}
     for root, moves in births.movers.items():
         if root.op is Op.ATTR and any((one, root.extra) in kept or is_thrown_away(one) for one in moves):
             yield root
@@ -48,12 +43,10 @@ def _moved(births: "Births") -> Iterator[Node]:
 
 def _placed_by_helpers(births: "Births") -> Iterator[Node]:
     """`self.t = place(self.t, device)`"""
-    for function in births.module.functions:
-        for store in function.stores:
-            if store.is_attribute and store.value.op is Op.CALL:
-                given = store.value.args[1:]
-                if any(one.op is Op.PARAM and one.extra == "device" for one in given):
-                    yield from (one for one in given if one.op is Op.ATTR and one.extra == store.key)
+    for store in births.module.stores:
+        given = store.value.args[1:] if store.is_attribute and store.value.op is Op.CALL else ()
+        if any(one.op is Op.PARAM and one.extra == "device" for one in given):
+            yield from (one for one in given if one.op is Op.ATTR and one.extra == store.key)
 
 
 def is_thrown_away(move: Node) -> bool:

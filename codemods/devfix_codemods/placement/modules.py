@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, makes_module
+from devfix_codemods.catalogue import TO_DEVICE, Effect, Kind, canonical, effect, libraries, makes_module, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.placement import looked_up
 from devfix_codemods.placement.arguments import has_device, is_none, keyword
+from devfix_codemods.placement.calls import is_bound_again
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.imported_calls import makes_on_host, may_place, place_given
@@ -19,7 +20,6 @@ from devfix_codemods.placement.naming import sounds_like_options, sounds_like_ru
 from devfix_codemods.placement.placed_parts import needs_no_move
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.roots import Roots
-from devfix_codemods.placement.unpacked import is_bound_again
 
 
 class Modules:
@@ -110,8 +110,7 @@ class Modules:
         elif looked_up.makes_object(node):
             self.of_unread(node)
 
-    def of_maker(self, node: Node) -> None:
-        """`Model.from_pretrained(path)`"""
+    def of_maker(self, node: Node) -> None:  # `Model.from_pretrained(path)`
         self._made(node, "used-as-module")
 
     def parallel(self, node: Node) -> None:
@@ -119,8 +118,7 @@ class Modules:
         self._parallel.append(node)
 
     def wrappers(self) -> None:
-        """`DataParallel` wants its module on a device when it is called; a move of the wrapper takes the module there,
-        before or behind the `return` of the function that makes it."""
+        """`DataParallel` wants its module on a device when it is called; a move of the wrapper takes the module there."""
         callers = MovedByCallers(self._kinds, self._roots)
         for node in self._parallel:
             moved = any(self._moves.of(root) for root in self._roots.of(node)) or callers.moves(node)
@@ -342,8 +340,8 @@ class Modules:
         if node.op is Op.AFTER:
             return node.args[:1]
         if node.op is Op.GLOBAL:
-            found = self._module.top.finals.get(str(node.extra))
-            return (found,) if found is not None else ()
+            found = resolved(node)
+            return (found,) if found is not node else ()
         callee = node.args[0] if node.op is Op.CALL else node
         if node.op is Op.CALL and callee.op is Op.ATTR and callee.extra in {"to", "cuda", "eval", "train", "clone"}:
             return (callee.args[0],)
@@ -378,7 +376,7 @@ def _moves_itself(method: Function, lineage: Sequence[Class]) -> bool:
         for callee in [call.args[0] for call in one.nodes if call.op is Op.CALL]:
             if callee.op is not Op.ATTR or not _is_itself(callee.args[0], one):
                 continue
-            if callee.extra in {"to", "cuda"}:
+            if method_effect(str(callee.extra)) in TO_DEVICE:
                 return True
             asked = str(callee.extra)
             called = next((each.methods[asked] for each in lineage if asked in each.methods), None)

@@ -7,7 +7,7 @@ from devfix_codemods.catalogue import MOVES, Effect, canonical, effect, method_e
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.calls import bound
+from devfix_codemods.placement.calls import parameters
 from devfix_codemods.placement.joined import is_measure
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ class MovedLater:
     def __init__(self, births: "Births") -> None:
         self._births = births
         self._users = births.module.users
-        self._calls_of: dict[Function, list[Node]] = {}
-        for call, called in births.calls.items():
-            self._calls_of.setdefault(called, []).append(call)
 
     def moves(self, node: Node) -> set[Node]:
         """The moves of what is computed of a value; none where some of that is neither moved nor read on the host."""
@@ -38,11 +35,11 @@ class MovedLater:
             users = [each for each in self._users.get(one, ()) if each is not one and not is_measure(each)]
             returned = one in self._returned and one.function not in entered
             if returned:
-                users += self._calls_of.get(one.function, ())
+                users += self._births.kinds.calls_of(one.function)
             unread = not users and one not in self._returned and one.op is not Op.PHI
             if unread or len(pending) > MOST_STEPS or one in self._stored:
                 return set()
-            if returned and one.function not in self._calls_of:
+            if returned and not self._births.kinds.calls_of(one.function):
                 return set()
             for user in users:
                 if self._is_moved_by(user):
@@ -77,7 +74,7 @@ class MovedLater:
             if node not in user.args:  # what that function returned
                 return [user]
             entered.add(called)
-            return [user, *(parameter for argument, parameter in bound(user, called) if argument is node)]
+            return [user, *parameters(node, user, called)]
         callee = user.args[0]
         found = [canonical(one) for one in names(callee)]
         computes = any(effect(one) in _COMPUTING for one in found)
@@ -92,14 +89,13 @@ class MovedLater:
     @cached_property
     def _stored(self) -> set[Node]:
         """What objects and containers keep, and no later statement of the function takes out of them."""
-        functions = self._births.module.functions
-        kept = {value for function in functions for value in function.finals.values()}
-        stores = (store for function in functions for store in function.stores)
-        return {one.value for one in stores if not one.is_attribute or one.value in kept}
+        module = self._births.module
+        kept = {value for function in module.functions for value in function.finals.values()}
+        return {one.value for one in module.stores if not one.is_attribute or one.value in kept}
 
     @cached_property
     def _returned(self) -> set[Node]:
-        return {value for function in self._births.module.functions for value, _ in function.returns}
+        return self._births.module.returned
 
 
 def _is_read(node: Node, user: Node) -> bool:

@@ -1,10 +1,12 @@
-"""Tensors that code gives which is not read: wherever that put them."""
+"""Tensors that code gives which is not read, and losses that are added to others: wherever that put them."""
 
+import ast
+import re
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import before_methods, name, names
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.imported_calls import is_of_host
 from devfix_codemods.placement.places import HOST, Place, Where, place_of
@@ -65,8 +67,7 @@ def _is_made_of_picture(node: Node, births: "Births") -> bool:
 
 def _is_picture(node: Node) -> bool:
     """`Image.open(path).convert("RGB")`"""
-    while node.op is Op.CALL and not names(node.args[0]) and node.args[0].op is Op.ATTR:
-        node = node.args[0].args[0]
+    node = before_methods(node)
     return node.op is Op.CALL and not libraries.PICTURES.isdisjoint(names(node.args[0]))
 
 
@@ -97,3 +98,28 @@ def _is_of_host(node: Node, births: "Births") -> bool:
 _PLAIN = frozenset({None, Kind.ARRAY, Kind.NUMBER, Kind.TEXT, Kind.OTHER})
 _GIVING = frozenset({Op.CALL, Op.ATTR, Op.ITEM})
 _ANYWHERE = Place(Where.CALLER)
+
+
+def loss_sums(births: "Births") -> None:
+    """Add the losses that are added to a tensor, and of which nothing else is known, to the graph."""
+    for function in births.module.functions:
+        if function in births.host_functions or births.defaults.is_test:
+            continue
+        for node in function.nodes:
+            if _adds_loss(node) and births.kinds.of(node.args[0]) is Kind.TENSOR:
+                added = node.args[1]
+                if births.kinds.of(added) in {Kind.TENSOR, None} and not births.graph.sources.get(added):
+                    births.graph.add(Source(added, Place(Where.CALLER), Birth.PARAMETER, ("summed-loss",)))
+
+
+def _adds_loss(node: Node) -> bool:
+    """`total += loss`"""
+    syntax = node.syntax
+    if node.op is not Op.OPERATION or not isinstance(syntax, ast.AugAssign) or not isinstance(syntax.op, ast.Add):
+        return False
+    read = [one for one in ast.walk(syntax.value) if isinstance(one, ast.Name | ast.Attribute)]
+    words = [one.id if isinstance(one, ast.Name) else one.attr for one in read]
+    return any(map(_LOSS.search, words)) and not isinstance(syntax.value, ast.Subscript)
+
+
+_LOSS = re.compile(r"(?i)loss|cross_entropy$")

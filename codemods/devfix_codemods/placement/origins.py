@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.items import part_of
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.placement.calls import chained
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 
@@ -68,8 +69,8 @@ class Origins:
             case Op.AFTER:
                 return node.args[:1]
             case Op.GLOBAL:
-                found = node.function.module.top.finals.get(str(node.extra))
-                return () if found is None else (found,)
+                found = resolved(node)
+                return () if found is node else (found,)
             case Op.PARAM:
                 return self._given.get(node, ())
             case Op.ATTR:
@@ -105,10 +106,7 @@ class Origins:
         if owner is None or node.args[0] is not node.function.self_node:
             return
         for one in self._imported.lineage(owner):
-            for function in one.methods.values():
-                for store in function.stores:
-                    if store.is_attribute and store.key == node.extra and store.base is function.self_node:
-                        yield store.value
+            yield from (store.value for store in one.own_stores(str(node.extra)))
 
 
 def _itself(call: Node) -> Node | None:
@@ -120,16 +118,6 @@ def _itself(call: Node) -> Node | None:
 def _parts(base: Node, node: Node) -> Iterable[Node]:
     """What an item, or any element, of a display is."""
     if node.op is Op.ITEM:
-        return element(base, node.extra)
+        found = part_of(base, node.extra)
+        return () if found is None else (found,)
     return base.args if base.op in {Op.SEQUENCE, Op.COMPREHENSION} and base.extra != "dict" else ()
-
-
-def element(display: Node, key: object) -> Iterator[Node]:
-    """What stands in a display under a constant index or key."""
-    if display.op is Op.SEQUENCE and isinstance(key, int) and -1 < key < len(display.args):
-        if all(one.op is not Op.ITER for one in display.args[: key + 1]):  # a star: where the next stand is not known
-            yield display.args[key]
-    elif display.op is Op.MAPPING and key in display.extras:
-        last = len(display.extras) - 1 - display.extras[::-1].index(key)
-        if None not in display.extras[last:]:  # `**other` may have it as well
-            yield display.args[last]

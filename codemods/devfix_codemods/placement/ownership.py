@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.calls import moved_by
 from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds
 from devfix_codemods.placement.same_class import moved_objects
 
@@ -84,7 +85,7 @@ def _takes_numbers(call: Node) -> bool:
 def _is_moved(node: Node) -> bool:
     """Whether something was just moved, of whatever kind: no tensor, if it has an attribute for a module."""
     while node.op is Op.AFTER or (node.op is Op.CALL and node.args[0].op is Op.ATTR):
-        if node.op is Op.CALL and method_effect(str(node.args[0].extra)) in {Effect.MOVE, Effect.CUDA}:
+        if moved_by(node) is not None:
             return True
         node = node.args[1] if node.op is Op.AFTER else node.args[0].args[0]
     return False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import before_methods
 from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
@@ -84,11 +84,11 @@ class ParallelStatements:
 
     def _are_alike(self, node: Node, twin: Node) -> bool:
         """Whether two values come from outside, are made of arrays, or are computed of what came together."""
-        if node.op is Op.ATTR and not self._are_of_one(node, _computed_of(twin)):
+        if node.op is Op.ATTR and not self._are_of_one(node, before_methods(twin)):
             return False
         if self._comes_from_outside(node) or self._is_of_array(node):
             return True
-        one, other = _computed_of(node), _computed_of(twin)
+        one, other = before_methods(node), before_methods(twin)
         if one is node:
             entries = _is_entry(one) and _is_entry(other) and one.args[0] is other.args[0]
             return entries and self._is_given_by_method(one.args[0])
@@ -104,17 +104,7 @@ class ParallelStatements:
 
     def _is_of_array(self, node: Node) -> bool:
         """`torch.from_numpy(x).float()`"""
-        births = self._births
-        return any(
-            source.birth is Birth.ARRAY for root in births.roots(node) for source in births.graph.sources.get(root, ())
-        )
-
-
-def _computed_of(node: Node) -> Node:
-    """What a chain of methods is called on: `x` of `x.detach().repeat(2, 1).to(device)`."""
-    while node.op is Op.CALL and node.args[0].op is Op.ATTR and not names(node.args[0]):
-        node = node.args[0].args[0]
-    return node
+        return any(self._births.graph.is_born(root, {Birth.ARRAY}) for root in self._births.roots(node))
 
 
 def _are_columns(node: Node, twin: Node) -> bool:
@@ -125,7 +115,7 @@ def _are_columns(node: Node, twin: Node) -> bool:
 
 def _column_of(node: Node) -> Node | None:
     """`data.x` of `data.x[rows].float().to(device)`."""
-    node = _computed_of(node)
+    node = before_methods(node)
     if node.op is not Op.ITEM or isinstance(node.extra, str):
         return None
     column = node.args[0]

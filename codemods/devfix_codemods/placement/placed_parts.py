@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from devfix_codemods.catalogue import Effect, canonical, method_effect
+from devfix_codemods.catalogue import canonical
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import calls_builtin, has_device, keyword
+from devfix_codemods.placement.calls import moved_by
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import HOST, place_of
 from devfix_codemods.placement.roots import Roots
@@ -58,23 +59,17 @@ def _is_placed(kinds: Kinds, roots: Roots, part: Node, depth: int = 0) -> bool:
     if depth > DEEPEST:
         return False
     if part.op is Op.AFTER:
-        return _is_moved(part.args[1]) or _is_placed(kinds, roots, part.args[0], depth + 1)
+        return moved_by(part.args[1]) is not None or _is_placed(kinds, roots, part.args[0], depth + 1)
     if part.op is Op.PHI:
         return all(_is_placed(kinds, roots, one, depth + 1) for one in part.args)
     if part.op in _TAKEN and part.args[0] is not part.function.self_node:
         return _is_placed(kinds, roots, part.args[0], depth + 1)
     if part.op is not Op.CALL:
         return part.op is Op.PARAM
-    if is_stateless(part) or _is_moved(part) or _is_told_device(kinds, part):
+    if is_stateless(part) or moved_by(part) is not None or _is_told_device(kinds, part):
         return True
     whole = _whole(roots, part)
     return whole is not None and _is_placed(kinds, roots, whole, depth + 1)
-
-
-def _is_moved(call: Node) -> bool:
-    callee = call.args[0] if call.op is Op.CALL else None
-    moves = {Effect.MOVE, Effect.CUDA}
-    return callee is not None and callee.op is Op.ATTR and method_effect(str(callee.extra)) in moves
 
 
 def _is_told_device(kinds: Kinds, call: Node) -> bool:

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import has_device
+from devfix_codemods.placement.calls import maker
 from devfix_codemods.placement.graph import MADE, Birth, Source
 from devfix_codemods.placement.places import HOST, Where
 
@@ -48,10 +50,7 @@ class PlainAttributes:
             self._graph.supports(field, self._births.place_of_module(owner), link, field.guard)
 
     def _is_plain_tensor(self, value: Node) -> bool:
-        whole = value
-        while whole.op is Op.ITEM:
-            whole = whole.args[0]
-        if whole.op not in {Op.CALL, Op.OPERATION} or self._kinds.of(value) is not Kind.TENSOR:
+        if whole(value).op not in {Op.CALL, Op.OPERATION} or self._kinds.of(value) is not Kind.TENSOR:
             return False
         told = value.op is Op.CALL and has_device(value)
         return not told and not self._births.is_registered(value) and not self._births.is_move(value)
@@ -122,7 +121,7 @@ class PlainAttributes:
         if field in self._attributes.followed:
             return "followed-attribute"
         registered = [one.args[2] for one in made.nodes if _registers_buffer(one)]
-        if any(_callee(one) == _callee(value) is not None for one in registered):
+        if any(maker(one) == maker(value) is not None for one in registered):
             return "alike-buffers"
         if registered:
             return "beside-buffers"
@@ -151,14 +150,3 @@ def _computes(qualified: str) -> bool:
 def _registers_buffer(call: Node) -> bool:
     callee = call.args[0] if call.op is Op.CALL else None
     return callee is not None and callee.op is Op.ATTR and callee.extra == "register_buffer" and len(call.args) > 2
-
-
-_MAKING = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
-
-
-def _callee(node: Node) -> str | None:
-    """What makes a value, one name for all that fill a shape: `torch.zeros`."""
-    while node.op is Op.CALL and node.args[0].op is Op.ATTR and not names(node.args[0]):
-        node = node.args[0].args[0]
-    made = names(node.args[0])[0] if node.op is Op.CALL and names(node.args[0]) else None
-    return "torch.full" if made is not None and made.rpartition(".")[2] in _MAKING else made

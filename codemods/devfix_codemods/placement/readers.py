@@ -269,14 +269,11 @@ class Readers:
         for value, call in self._wanted:
             read[call.statement].append((value, call))
         for wanted in read.values():
-            shown = [one for value, _ in wanted for one in chain(value) if self._is_shown(one)]
+            shown = [one for value, _ in wanted for one in chain(value) if self._graph.is_born(one, {Birth.COPIED})]
             for value, call in wanted if shown else ():
                 if self._births.is_move(value):
                     continue  # it is where the program moves it
                 self._graph.supports(value, shown[0], "read-together", call.guard)
-
-    def _is_shown(self, node: Node) -> bool:
-        return any(one.birth is Birth.COPIED for one in self._graph.sources.get(node, ()))
 
     def _entry(self, function: Function) -> Guard:
         """Under what condition a function of this file is always called."""

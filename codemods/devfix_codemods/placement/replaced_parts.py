@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.places import HOST, place_of
@@ -19,24 +20,13 @@ _HOLDING = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.ITEM, Op.ITE
 
 def replaced(births: "Births") -> set[Node]:
     """The values whose parts are moved where they stand."""
-    found = {
-        store.base
-        for function in births.module.functions
-        for store in function.stores
-        if not store.is_attribute and births.is_move(store.value)
-    }
-    parameters = {root for one in found if (root := _whole(one)).op is Op.PARAM}
+    stores = (one for one in births.module.stores if not one.is_attribute)
+    found = {store.base for store in stores if births.is_move(store.value)}
+    parameters = {root for one in found if (root := whole(one, {Op.ITER, Op.ITEM})).op is Op.PARAM}
     for call in births.module.of(Op.CALL):
         for one in _moved_in_place(births, call, parameters):
             found |= _inside(births, one)
     return found
-
-
-def _whole(node: Node) -> Node:
-    """`batches` of `for batch in batches`."""
-    while node.op in {Op.ITER, Op.ITEM}:
-        node = node.args[0]
-    return node
 
 
 def _moved_in_place(births: "Births", call: Node, parameters: set[Node]) -> Iterator[Node]:

@@ -5,18 +5,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import MOVES, Effect, libraries, method_effect
+from devfix_codemods.catalogue import MOVES, TO_DEVICE, Effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.items import part_of, whole
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import has_device, keyword
-from devfix_codemods.placement.calls import bound, effect_of, function_of
+from devfix_codemods.placement.calls import bound, effect_of, function_of, returned_at
 from devfix_codemods.placement.defaults import changes_default
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.imported_calls import place_of_move
 from devfix_codemods.placement.indices import slices
 from devfix_codemods.placement.places import HOST, Place, Where, sounds_like_device
-from devfix_codemods.placement.unpacked import returned_at
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 DEEPEST = 8
 """Through so many values it is asked whether something is a list."""
 _VIEWS = frozenset({"T", "mT", "data"})
+_HELD = frozenset({Op.ITEM, Op.ITER, Op.ATTR, Op.AFTER})
+"""What a part, an attribute or an element is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,27 +129,20 @@ def _found(node: Node, known: dict[Node, _Root | None]) -> _Root | None:
 def _may_change(parameter: Node) -> bool:
     """Whether a function may move what a parameter holds in place: `batch["x"] = batch["x"].cuda()`, `send(batch)`."""
     function = parameter.function
-    if any(_holder(one.base) is parameter for one in function.stores):
+    if any(whole(one.base, _HELD) is parameter for one in function.stores):
         return True
     for call in function.nodes:
-        if call.op is Op.CALL and parameter in map(_holder, call.args):
+        if call.op is Op.CALL and any(whole(one, _HELD) is parameter for one in call.args):
             is_statement = isinstance(call.statement, ast.Expr) and call.statement.value is call.syntax
             if is_statement or (not names(call.args[0]) and method_effect(str(call.args[0].extra)) in MOVES):
                 return True
     return False
 
 
-def _holder(node: Node) -> Node:
-    """What a part, an attribute or an element is of."""
-    while node.op in {Op.ITEM, Op.ITER, Op.ATTR, Op.AFTER}:
-        node = node.args[0]
-    return node
-
-
 def _root_of_item(node: Node, known: dict[Node, _Root | None]) -> _Root | None:
     base = node.args[0]
-    if base.op is Op.SEQUENCE and isinstance(node.extra, int):
-        return _root(base.args[node.extra], known) if -1 < node.extra < len(base.args) else None
+    if (part := part_of(base, node.extra)) is not None:
+        return _root(part, known)
     return _root(base, known) if any(map(slices, node.args[1:])) else None
 
 
@@ -158,7 +153,7 @@ def _root_of_call(call: Node, known: dict[Node, _Root | None]) -> _Root | None:
         return _root_of_local(call, local, known)
     found = names(callee)
     row = effect_of(callee)
-    if row in {Effect.MOVE, Effect.CUDA} and not found:
+    if row in TO_DEVICE and not found:
         return _Root(call)
     if has_device(call) or _is_placed_by_context(call):
         return None

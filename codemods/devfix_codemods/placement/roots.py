@@ -3,12 +3,12 @@
 from collections.abc import Set
 from functools import cached_property
 
-from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
+from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.calls import function_of
+from devfix_codemods.placement.calls import chained, function_of, moved_by
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import sounds_like_class
 
@@ -77,11 +77,7 @@ class Roots:
                 return None  # which moves by itself
             wraps = effect(canonical(qualified)) in {Effect.PASS, Effect.WRAP}
             return node.args[1] if wraps and len(node.args) > 1 else self.same_module(node)
-        if callee.op is Op.ATTR and (
-            callee.extra in _CHAINED or method_effect(str(callee.extra)) in {Effect.MOVE, Effect.CUDA}
-        ):
-            return callee.args[0]
-        return self.same_module(node)
+        return chained(node, _CHAINED) or moved_by(node) or self.same_module(node)
 
     def _display_of(self, node: Node) -> Node | None:
         """The display of which a value is any element: `(x, y)` for `t` in `[t.cuda() for t in (x, y)]`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key
+from devfix_codemods.placement.calls import moved_by
 from devfix_codemods.placement.naming import sounds_like_class
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ def made_by_one_class(kinds: "Kinds") -> None:
 
 def moved_objects(kinds: "Kinds") -> set[Node]:
     """What stands for all that `to` and `cuda` are called on."""
-    return {kinds.find(node.args[0].args[0]) for node in kinds.module.of(Op.CALL) if _is_move(node)}
+    return {kinds.find(moved) for node in kinds.module.of(Op.CALL) if (moved := moved_by(node)) is not None}
 
 
 def _moved_where_they_stand(kinds: "Kinds") -> list[Node]:
     """Objects of classes, made of no tensors, that a statement of its own moves: `net = Net(3); net.to(device)`."""
-    moved = (node.args[0] for node in kinds.module.of(Op.AFTER) if _is_move(node.args[1]))
+    moved = (node.args[0] for node in kinds.module.of(Op.AFTER) if moved_by(node.args[1]) is not None)
     return [
         one
         for one in moved
@@ -51,10 +52,6 @@ def _moved_where_they_stand(kinds: "Kinds") -> list[Node]:
         and kinds.of(one) is None
         and all(kinds.of(given) is not Kind.TENSOR for given in one.args[1:])
     ]
-
-
-def _is_move(call: Node) -> bool:
-    return call.op is Op.CALL and call.args[0].op is Op.ATTR and call.args[0].extra in {"to", "cuda"}
 
 
 _NAMED = frozenset({Op.REF, Op.ATTR, Op.GLOBAL})

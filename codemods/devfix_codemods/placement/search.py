@@ -130,7 +130,7 @@ class Conflict:
 
 _SUPPORTING = (
     *("family", "twin", "loop-", "factories", "filled-with", "put-into"),
-    *("made-beside", "made-anew", "other-path", "unused", "typed", "fits", "modules", "forward-output"),
+    *("made-beside", "made-anew", "other-path", "unused", "fits", "modules", "forward-output"),
 )
 """Links that say where a value belongs, and not where it is."""
 _EXAMPLES = ("twin-", "factories-", "modules-")

@@ -27,10 +27,10 @@ class ShapeArguments:
         self._users = births.module.users
         self._held: dict[Node, list[Node]] = {}
         """The containers that each value is put into."""
-        for store in (one for function in births.module.functions for one in function.stores):
+        for store in births.module.stores:
             if not store.is_attribute and store.base.op in {Op.MAPPING, Op.SEQUENCE}:
                 self._held.setdefault(store.value, []).append(store.base)
-        self._given_away = {value for function in births.module.functions for value, _ in function.returns}
+        self._given_away = births.module.returned
 
     def all(self) -> None:
         graph = self._births.graph
@@ -113,7 +113,7 @@ class ShapeArguments:
         """`names[scores.cpu() > 0]`: whether an index was brought to the host for this."""
         pending = list(indices(item)) if item.op is Op.ITEM else []
         for one in pending:  # grows
-            if any(source.birth is Birth.CHOSEN_HOST for source in self._births.graph.sources.get(one, ())):
+            if self._births.graph.is_born(one, {Birth.CHOSEN_HOST}):
                 return True
             parts = one.args if one.op in {Op.COMPARE, Op.OPERATION} else ()
             pending += (each for each in dict.fromkeys(parts) if each not in pending)
@@ -125,7 +125,7 @@ class ShapeArguments:
         if len(pending) == 1 and pending[0].op is Op.CALL:
             pending += pending[0].args[1:]
         for one in pending:  # grows
-            if any(source.birth is Birth.CHOSEN_HOST for source in self._births.graph.sources.get(one, ())):
+            if self._births.graph.is_born(one, {Birth.CHOSEN_HOST}):
                 return True
             if one.op is Op.SEQUENCE:
                 pending += (each for each in (*one.args, *self._appended(one)) if each not in pending)

@@ -26,7 +26,6 @@ STRENGTHS: dict[str, float] = {
     "maybe-bare": 0.3,
     "kept-by-chooser": 0.9,
     "kept-beside-constant": 0.75,
-    "moved-in-family": 0.8,
     "moved-elsewhere": 0.3,
     "given-away": 0.6,
     "handed-over": 0.5,
@@ -64,7 +63,6 @@ STRENGTHS: dict[str, float] = {
     "placed-by-library": 0.9,
     "placed-by-caller": 0.93,
     "wanted-by-callee": 0.93,
-    "placed-by-dataset": 0.9,
     "kept-in-dataset": 0.8,
     # ends
     "move": 1.0,
@@ -142,7 +140,6 @@ STRENGTHS: dict[str, float] = {
     "loop-many": 0.85,
     "unused-device": 0.74,
     "unused-beside-parameter": 0.4,
-    "typed-beside-device": 0.75,
     "plain-attribute": 0.5,
     "plain-attribute-met": 0.68,
     "met-in-base": 0.8,

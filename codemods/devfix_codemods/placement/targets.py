@@ -62,7 +62,11 @@ def moving_call(call: Node) -> Node:
 
 def is_typed_cuda(call: Node) -> bool:
     """`x.type(torch.cuda.FloatTensor)`, which moves."""
-    return call.args[0].extra == "type" and len(call.args) > 1 and _names_cuda(call.args[1])
+    return (
+        call.args[0].extra == "type"
+        and len(call.args) > 1
+        and any("torch.cuda." in one for one in _types(call.args[1]))
+    )
 
 
 def is_typed_host(call: Node) -> bool:
@@ -78,12 +82,6 @@ def is_cast(call: Node) -> bool:
     if call.args[0].extra != "type" or len(call.args) != 2 or is_typed_cuda(call) or is_typed_host(call):
         return False
     return call.args[1].op is Op.CONST or bool(names(call.args[1]))
-
-
-def _names_cuda(node: Node) -> bool:
-    if isinstance(node.extra, str) and node.op is Op.CONST:
-        return "cuda" in node.extra
-    return any("torch.cuda." in one for one in names(node))
 
 
 def _types(node: Node) -> tuple[str, ...]:

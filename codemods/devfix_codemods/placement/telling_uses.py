@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.calls import bound, function_named
+from devfix_codemods.placement.calls import function_named, parameters
 from devfix_codemods.placement.pass_through import passed
 
 MOST_STEPS = 60
@@ -63,8 +63,8 @@ def _same(user: Node, value: Node) -> Iterator[Node]:
     joined = user.op is Op.PHI or (user.op is Op.AFTER and user.args[0] is value)
     if joined or (user.op is Op.CALL and passed(user) is value):
         yield user
-    elif user.op is Op.CALL and (called := function_named(user.args[0])) is not None:
-        yield from (parameter for argument, parameter in bound(user, called) if argument is value)
+    elif user.op is Op.CALL:
+        yield from parameters(value, user, function_named(user.args[0]))
 
 
 def _is_open(parameter: Node) -> bool:

@@ -159,7 +159,7 @@ def _only_holds_state(module: Node) -> bool:
     users = function.module.users.get(module, ())
     if not users or any(one.op is not Op.ATTR or one.extra not in _OF_STATE for one in users):
         return False
-    kept = {store.value for one in function.module.functions for store in one.stores}
+    kept = {store.value for store in function.module.stores}
     kept.update(value for value, _ in function.returns)
     return module not in kept
 

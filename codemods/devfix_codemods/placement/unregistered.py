@@ -14,7 +14,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import Store
-from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.arguments import calls_builtin, has_device
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.naming import sounds_kept_out
 from devfix_codemods.placement.places import HOST
@@ -222,7 +222,7 @@ class _Containers:
                     raise _NotReplaceableError
                 self._holder.parts.append(root)
                 continue
-            made = root in self._parts or any(one.birth is Birth.MODULE for one in births.graph.sources.get(root, ()))
+            made = root in self._parts or births.graph.is_born(root, {Birth.MODULE})
             if not made and not _is_of_torch(root) and births.kinds.class_of(root) not in births.kinds.module_classes:
                 raise _NotReplaceableError
             if made:
@@ -231,7 +231,7 @@ class _Containers:
     def _is_placed(self, made: Node | None) -> bool:
         """Whether the class itself says where a parameter is: `nn.Parameter(torch.zeros(3, device=device))`."""
         while made is not None and made.op is Op.CALL:
-            if self._births.is_move(made) or self._births.has_device(made):
+            if self._births.is_move(made) or has_device(made):
                 return True
             callee = made.args[0]
             of_value = callee.op is Op.ATTR and not names(callee)

@@ -9,7 +9,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import is_optional, keyword
+from devfix_codemods.placement.arguments import has_device, is_optional
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.places import Where, place_of
@@ -32,19 +32,11 @@ class UnusedDevices:
         self._graph = births.graph
         self._users = births.module.users
         self._uses = Joined(births)
-        self._kept = {store.value for function in births.module.functions for store in function.stores}
-        self._kept |= {value for function in births.module.functions for value, _ in function.returns}
+        self._kept = births.module.kept
 
     def all(self) -> None:
         self._not_used()
         self._not_all_told()
-        for function in self._births.module.functions:
-            if not isinstance(function.syntax, ast.Lambda | ast.Module):
-                self._typed(function)
-
-    def _belongs(self, made: Node, device: Node, link: str) -> None:
-        self._births.wanted_at(device)
-        self._graph.supports(made, device, link, made.guard)
 
     # Devices with which nothing is done
 
@@ -110,7 +102,8 @@ class UnusedDevices:
             if place is not None and place.where is Where.FOLLOWS and place.node is not None:
                 self._graph.supports(node, place.node, link, node.guard)
             else:
-                self._belongs(node, device, link)
+                self._births.wanted_at(device)
+                self._graph.supports(node, device, link, node.guard)
 
     def _is_parameter(self, made: Node) -> bool:
         """`nn.Parameter(torch.ones(3))`, which whoever has the module moves with it."""
@@ -162,7 +155,7 @@ class UnusedDevices:
                 told[node.function].append(moves[0])
         told = defaultdict(list, {function: moves for function, moves in told.items() if len(moves) >= SEVERAL})
         for node, place in self._births.moves.items():
-            if self._births.has_device(node) and self._makes(node) and place.where is not Where.HOST:
+            if has_device(node) and self._makes(node) and place.where is not Where.HOST:
                 told[node.function].append(node)
         for function, members in bare.items():
             beside = told.get(function, ())
@@ -209,23 +202,9 @@ class UnusedDevices:
     def _placed_again(self) -> Iterator[Node]:
         """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""
         for node in self._births.moves:
-            if node.op is Op.CALL and self._births.has_device(node):
+            if node.op is Op.CALL and has_device(node):
                 for one in node.args[1:2]:
                     yield from self._births.roots(one)
-
-    def _typed(self, function: Function) -> None:
-        """A function that is told a device and a dtype, and gives what it makes the dtype alone, forgot the device."""
-        device, dtype = function.parameters.get("device"), function.parameters.get("dtype")
-        if device is None or dtype is None or any(self._births.moves_of(one) for one in (device, dtype)):
-            return
-        for node in [one for one in self._graph.sources if one.function is function and self._graph.is_made(one)]:
-            given = keyword(node, "dtype") if node.op is Op.CALL else None
-            if given is dtype and not self._is_moved_further(node):
-                self._belongs(node, device, "typed-beside-device")
-
-    def _is_moved_further(self, made: Node) -> bool:
-        """Whether a value is moved, or what is computed of it."""
-        return any(self._births.moves_of(one) or self._births.is_move(one) for one in self._computed(made))
 
     def _computed(self, made: Node, into: Set[Op] = _INTO) -> Iterator[Node]:
         """A value, and what is computed of it, as far as a few steps lead."""

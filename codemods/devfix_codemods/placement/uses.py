@@ -1,21 +1,23 @@
 """Evidence of what sort of thing values are, from all that the file does with them."""
 
 import ast
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, computes, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir import Function, Guard, Module, Node, Op
 from devfix_codemods.ir.elements import VALUE
+from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import key, name, names, resolved
-from devfix_codemods.placement.arguments import is_none
-from devfix_codemods.placement.calls import bound
+from devfix_codemods.ir.nodes import Store
+from devfix_codemods.placement.arguments import is_encoding, is_none
+from devfix_codemods.placement.calls import bound, returned_at
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor
 from devfix_codemods.placement.indices import compared, indices, slices_columns
 from devfix_codemods.placement.looked_up import makes_object
 from devfix_codemods.placement.naming import sounds_like_pipeline
-from devfix_codemods.placement.unpacked import returned_at
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.kinds import Kinds
@@ -228,7 +230,7 @@ def masked(kinds: "Kinds") -> None:
 def keys(kinds: "Kinds") -> None:
     """What a dictionary is asked for is a text or a number, and so is what picks a module, or an optimizer."""
     picked = [(node, node.args[0], index) for node in kinds.module.of(Op.ITEM) for index in node.args[1:]]
-    stored = [(one.value, one.base, one.index) for function in kinds.module.functions for one in function.stores]
+    stored = [(one.value, one.base, one.index) for one in kinds.module.stores]
     for value, base, index in (*picked, *stored):
         if index is None or kinds.of(index) is not None:
             continue
@@ -300,3 +302,78 @@ _LOGICAL = frozenset({"BitAnd", "BitOr", "BitXor", "Invert"})
 _TRANSFORMS = "torchvision.transforms."
 _SHAPE = frozenset({"shape", "size", "ndim", "dim"})
 _ARITHMETIC = frozenset({"Add", "Sub", "Mult", "Div", "MatMult"})
+
+
+def called_with_encodings(kinds: "Kinds") -> None:
+    """Nothing else takes the parts of an encoding by their names."""
+    for call in list(kinds.module.nodes()):
+        if call.op is not Op.CALL or not isinstance(call.extra, tuple) or call in kinds.calls or names(call.args[0]):
+            continue
+        given = (one for one, word in zip(call.args[1:], call.extra) if word == "**")
+        if any(is_encoding(_before_move(one)) for one in given):
+            callee = call.args[0]
+            computes = callee.op is Op.ATTR and callee.extra in libraries.COMPUTING
+            kinds.say(callee.args[0] if computes else callee, Kind.MODULE, 1)
+
+
+def _before_move(node: Node) -> Node:
+    """`tokens` of `tokens.to(device)`"""
+    while node.op is Op.AFTER or (node.op is Op.CALL and node.args[0].op is Op.ATTR):
+        if node.op is Op.CALL and method_effect(str(node.args[0].extra)) is not Effect.MOVE:
+            return node
+        node = node.args[0] if node.op is Op.AFTER else node.args[0].args[0]
+    return node
+
+
+def say_filled(kinds: "Kinds", function: Function) -> None:
+    """Say of the parts of what a function fills with tensors alone that they are tensors."""
+    filled: dict[Node, list[Store]] = defaultdict(list)
+    for store in function.stores:
+        if not store.is_attribute and store.base.op in _EMPTY and not store.base.args:
+            filled[store.base].append(store)
+    of_tensors = {
+        base
+        for base, stores in filled.items()
+        if all(one.key is None and kinds.of(one.value) is Kind.TENSOR for one in stores)
+    }
+    for node in function.nodes if of_tensors else ():
+        if node.op in _PARTS and node.args[0] in of_tensors and not is_slice(node):
+            kinds.say(node, Kind.TENSOR, 1)
+
+
+_EMPTY = frozenset({Op.MAPPING, Op.SEQUENCE})
+_PARTS = frozenset({Op.ITEM, Op.ITER})
+
+
+def differentiable(module: Module, calls: dict[Node, Function]) -> set[Node]:
+    """Values that reach `backward`, or are detached, through calls and arithmetic: models and losses made them."""
+    found: set[Node] = set()
+    pending = [
+        node.args[0].args[0]
+        for node in module.of(Op.CALL)
+        if node.args[0].op is Op.ATTR and node.args[0].extra in {"backward", "detach"} and name(node.args[0]) is None
+    ]
+    pending += [node.args[1] for node in module.of(Op.CALL) if _scales_loss(node)]
+    while pending:
+        node = pending.pop()
+        if node in found:
+            continue
+        found.add(node)
+        if node.op in {Op.PHI, Op.OPERATION, Op.AFTER, Op.ITEM, Op.SEQUENCE, Op.ITER}:
+            pending += node.args
+        elif node.op is Op.CALL:
+            callee = node.args[0]
+            pending += node.args[1:]
+            if callee.op is Op.ATTR and name(callee) is None:
+                pending.append(callee.args[0])
+            called = calls.get(node)
+            if called is not None:
+                pending += [value for value, _ in called.returns]
+    return found
+
+
+def _scales_loss(node: Node) -> bool:
+    """`scaler.scale(loss)`, `accelerator.backward(loss)`."""
+    if len(node.args) != 2 or node.args[0].op is not Op.ATTR:
+        return False
+    return node.args[0].extra in {"scale", "backward"} and name(node.args[0]) is None

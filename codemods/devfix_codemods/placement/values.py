@@ -64,7 +64,7 @@ def _attr(kinds: "Kinds", node: Node) -> None:
     base = node.args[0]
     owner = kinds.object_class(base)
     if owner is not None:
-        of_field(kinds, node, owner)
+        _of_field(kinds, node, owner)
         _property(kinds, node, owner)
     for qualified in names(node)[:1]:
         found = kind(qualified)
@@ -95,11 +95,18 @@ def _property(kinds: "Kinds", node: Node, owner: Class) -> None:
             kinds.unify(node, value)
 
 
-def of_field(kinds: "Kinds", node: Node, owner: Class) -> None:
+def _of_field(kinds: "Kinds", node: Node, owner: Class) -> None:
     """An attribute that its class sets, or declares, is what is kept there."""
     field = owner.fields.get(str(node.extra))
     if owner.sets(str(node.extra)) or field in kinds.declared:
         kinds.unify(owner.field_of(str(node.extra)), node)
+
+
+def of_fields(kinds: "Kinds") -> None:
+    """The same once more, of parameters whose class the calls have told."""
+    for node in kinds.module.of(Op.ATTR):
+        if (owner := kinds.object_class(node.args[0])) is not None:
+            _of_field(kinds, node, owner)
 
 
 def _after(kinds: "Kinds", node: Node) -> None:

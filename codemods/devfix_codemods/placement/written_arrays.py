@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Class, Function, Node, Op
-from devfix_codemods.ir.expressions import FILLING
 from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.versions import FILLING
 from devfix_codemods.placement.views import chain
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Written:
     def __init__(self, births: "Births") -> None:
         self._births = births
         self._users = births.module.users
-        self._stored = {store.base for function in births.module.functions for store in function.stores}
+        self._stored = {store.base for store in births.module.stores}
 
     def through(self, value: Node, call: Node) -> bool:
         """Whether the array that `call` makes of a tensor, which may be on a device, is written to."""
@@ -31,10 +31,7 @@ class Written:
         named = any(one.statement is not call.statement for one in self._users.get(call, ()))
         stored = call in self._stored and (not named or self._is_used_after(value, call))
         written = stored or any(self._writes(one, call, value) for one in self._users.get(call, ()))
-        return written and not any(self._is_made_here(one) for one in self._births.roots(value))
-
-    def _is_made_here(self, node: Node) -> bool:
-        return self._births.graph.is_made(node)
+        return written and not any(map(self._births.graph.is_made, self._births.roots(value)))
 
     def _writes(self, user: Node, array: Node, tensor: Node) -> bool:
         if user.op is Op.ATTR:

@@ -15,7 +15,7 @@ from devfix_codemods.repairs.containers import registered
 from devfix_codemods.repairs.cut import SAFE, SUGGESTION, UNSAFE, Cut
 from devfix_codemods.repairs.elements import element
 from devfix_codemods.repairs.factories import array, factory
-from devfix_codemods.repairs.host_callers import leaves_half, leaves_operand, meets_encoding
+from devfix_codemods.repairs.host_callers import leaves_half, leaves_operand, meets_encoding, meets_host
 from devfix_codemods.repairs.modules import beside_module, made_module, where_given
 from devfix_codemods.repairs.readers import copies, wanted_on_host
 from devfix_codemods.repairs.repeated_moves import moved_again
@@ -42,7 +42,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     end = conflict.end.node
     if conflict.end.birth is Birth.PARAMETER and end.op is Op.PARAM and analysis.is_plain(end):
         return None
-    if analysis.meets_host(conflict):
+    if meets_host(analysis, conflict):
         return None
     cut = next(_cuts(analysis, source, conflict), None)
     if cut is None:

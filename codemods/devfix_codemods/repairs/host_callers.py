@@ -19,6 +19,20 @@ JOINS = 0.7
 """How surely the other one must come to where the first one is."""
 
 
+def meets_host(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether a caller has the value of a conflict to meet, and all callers have that on the host, or what meets it
+    as surely: so that this is no tensor of a device either."""
+    if conflict.end.birth is not Birth.PARAMETER or conflict.end.place.where is not Where.CALLER:
+        return False
+    given, end = analysis.given_on_host, conflict.end.node
+    if end.op is Op.PARAM and (given.is_on_host(end) or given.is_plain(end)):
+        return True
+    nearer = (one for one in analysis.ends(conflict.birth) if one.together >= conflict.together)
+    return any(
+        one.end.node.op is Op.PARAM and not one.begins_beside and given.is_on_host(one.end.node) for one in nearer
+    )
+
+
 def leaves_half(analysis: Analysis, conflict: Conflict, is_written: Callable[[Conflict], bool]) -> bool:
     """Whether another value stays on the host, and meets the same tensor of a caller where it does.
 
