@@ -118,7 +118,7 @@ class Modules:
         self._parallel.append(node)
 
     def wrappers(self) -> None:
-        """`DataParallel` wants its module on a device when it is called; a move of the wrapper takes the module there."""
+        """`DataParallel` wants its module on a device when called; a move of the wrapper takes the module there."""
         callers = MovedByCallers(self._kinds, self._roots)
         for node in self._parallel:
             moved = any(self._moves.of(root) for root in self._roots.of(node)) or callers.moves(node)
