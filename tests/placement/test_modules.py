@@ -151,6 +151,35 @@ def test_who_is_told_a_device_leaves_that_to_its_caller(placed, device: str) -> 
     assert placed(KEPT.format(device=device)).births == []
 
 
+FAMILY = """
+    from lab import Embeddings, device
+    class Words(Embeddings):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(10, 4)
+            self.to(device)
+    class Letters(Embeddings):
+        def __init__(self):
+            super().__init__()
+            self.table = {made}
+            self.eval()
+        def embed(self, ids):
+            return self.table(torch.tensor(ids).to({where}))
+"""
+
+
+def test_a_class_that_stays_behind_its_family(placed) -> None:
+    found = placed(FAMILY.format(made="nn.Embedding(10, 4)", where="device")).conflicts
+    assert [one.links[0] for one in found] == ["moved-in-family"]
+
+
+@pytest.mark.parametrize(
+    ("made", "where"), [("nn.Embedding(10, 4).to(device)", "device"), ("nn.Embedding(10, 4)", "self.device")]
+)
+def test_a_class_that_moves_its_parts_or_follows_itself(placed, made: str, where: str) -> None:
+    assert placed(FAMILY.format(made=made, where=where)).conflicts == []
+
+
 BUILT = """
     def build(n):
         return nn.Sequential(nn.Linear(n, n))

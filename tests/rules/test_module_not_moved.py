@@ -1054,6 +1054,73 @@ def test_a_kept_model_goes_where_a_helper_brings_its_batches(rule, default, expe
     assert expected in rule.unchanged_unless_unsafe(program)
 
 
+FAMILY = """
+    import torch
+    from torch import nn
+    import lab
+    class Embeddings(nn.Module):
+        pass
+    class Words(Embeddings):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(10, 4)
+            {sibling}
+    class Letters({base}):
+        def __init__(self):
+            super().__init__()
+            self.table = {table}
+            self.size = 4
+        def embed(self, words):
+            ids = torch.tensor([len(one) for one in words]){placed}
+            return self.table(ids)
+"""
+OWN = "self.to(lab.device)"
+GUARDED = "if torch.cuda.is_available():\n                self.cuda()"
+
+
+@pytest.mark.parametrize(
+    ("sibling", "base", "table", "placed"),
+    [
+        ("pass", "Embeddings", "nn.Embedding(10, 4)", ".to(lab.device)"),
+        (OWN, "nn.Module", "nn.Embedding(10, 4)", ".to(lab.device)"),
+        (OWN, "Embeddings", "nn.Embedding(10, 4).to(lab.device)", ".to(lab.device)"),
+        (OWN, "Embeddings", "nn.ReLU()", ".to(lab.device)"),
+        (OWN, "Embeddings", "make()", ".to(lab.device)"),
+        (OWN, "Embeddings", "nn.Embedding(10, 4)", ""),
+        (OWN, "Embeddings", "nn.Embedding(10, 4)", ".to(self.table.weight.device)"),
+        ("self.to(self.device)", "Embeddings", "nn.Embedding(10, 4)", ".to(self.device)"),
+        (GUARDED, "Embeddings", "nn.Embedding(10, 4)", ".to(lab.device)"),
+    ],
+)
+def test_modules_of_no_family_or_that_place_nothing(rule, sibling, base, table, placed) -> None:
+    program = FAMILY.format(sibling=sibling, base=base, table=table, placed=placed)
+    assert rule.findings(program) == ()
+
+
+def test_families_that_move_in_several_ways(rule) -> None:
+    program = FAMILY.format(sibling=OWN, base="Embeddings", table="nn.Embedding(10, 4)", placed=".to(lab.device)")
+    other = "    class Others(Embeddings):\n        def __init__(self):\n            self.to(lab.second)\n"
+    assert rule.findings(program + other) == ()
+
+
+@pytest.mark.parametrize(
+    ("sibling", "table", "placed", "expected"),
+    [
+        (OWN, "nn.Embedding(10, 4)", ".to(lab.device)", "        self.to(lab.device)\n"),
+        (OWN, "nn.Embedding.from_pretrained(vectors())", ".to(lab.device)", "        self.to(lab.device)\n"),
+        (
+            GUARDED,
+            "nn.Embedding(10, 4)",
+            ".cuda()",
+            "        if torch.cuda.is_available():\n            self.cuda()\n",
+        ),
+    ],
+)
+def test_a_module_that_stays_behind_its_family(rule, sibling, table, placed, expected) -> None:
+    program = FAMILY.format(sibling=sibling, base="Embeddings", table=table, placed=placed)
+    assert f"        self.size = 4\n{expected}" in rule.unchanged_unless_unsafe(program)
+
+
 ENGINE = """
     import torch
     from torch import nn

@@ -26,6 +26,7 @@ STRENGTHS: dict[str, float] = {
     "maybe-bare": 0.3,
     "kept-by-chooser": 0.9,
     "kept-beside-constant": 0.75,
+    "moved-in-family": 0.8,
     "moved-elsewhere": 0.3,
     "given-away": 0.6,
     "handed-over": 0.5,

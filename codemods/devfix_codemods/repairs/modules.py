@@ -22,6 +22,9 @@ from devfix_codemods.source import Source
 
 def made_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """The cuts of a module that is made by a call of its own, the best first."""
+    if conflict.birth.node.op is Op.FIELD:
+        yield from _in_constructor(analysis, source, conflict)
+        return
     yield from _behind_choice(analysis, source, conflict)
     made = list(_where_made(analysis, source, conflict))
     yield from (one for one in made if " if " not in one.title)
@@ -198,3 +201,27 @@ def _statement(node: Node, name: str, suffix: Suffix) -> str:
         tests.insert(0, f"{name} is not None")
     move = f"{name}{suffix.text}"
     return f"if {' and '.join(tests)}:\n    {move}" if tests else move
+
+
+# A class
+
+
+def _in_constructor(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`self.to(device)`, the last statement of the constructor of a class."""
+    owner = next(one for one in analysis.module.classes if one.syntax is conflict.birth.node.syntax)
+    made = owner.methods.get("__init__")
+    if made is None or made.self_node is None or not isinstance(made.syntax, ast.FunctionDef):
+        return
+    last = made.syntax.body[-1]
+    environment = made.after.get(last)
+    if environment is None:
+        return
+    point = Point(environment, made.guards.get(last, frozenset()), made.self_node)
+    relative = analysis.births.objects.moved_as[conflict.birth.node]
+    as_others = replace(conflict, end=analysis.graph.sources[relative][0], path=())
+    for suffix in _suffixes(analysis, as_others, point):
+        edit = InsertStatement(
+            source.span(last), "after", _statement(conflict.birth.node, str(made.self_node.extra), suffix)
+        )
+        yield Cut((edit,), "Move the module at the end of its constructor")
+        return
