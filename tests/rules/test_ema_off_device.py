@@ -320,3 +320,75 @@ def test_the_finding(rule) -> None:
     assert finding.message == "`e` may live on another device than `m`, and `lerp_` needs both on one"
     assert finding.span.line == 12
     assert finding.fix.safety is Safety.SAFE
+
+
+TRAINING = """
+    import torch
+    from accelerate import Accelerator
+    from diffusers.training_utils import EMAModel
+    def main(args):
+        accelerator = Accelerator()
+        unet = load(args)
+        {first}
+        if args.use_ema:
+            ema = EMAModel(unet.parameters())
+        def load_hook(models, folder):
+            if args.use_ema:
+                loaded = EMAModel.from_pretrained(folder, Net)
+                ema.load_state_dict(loaded.state_dict())
+                {hook}
+                del loaded
+        unet, optimizer = accelerator.prepare(unet, make(args))
+        {last}
+        ema.step(unet.parameters())
+"""
+MOVE = "ema.to(accelerator.device)"
+
+
+def training(first: str = "pass", hook: str = MOVE, last: str = MOVE) -> str:
+    return TRAINING.format(first=first, hook=hook, last=last)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        training(),
+        training(last="ema.pin_memory()"),
+        training(first="unet.to(accelerator.device)", last="pass"),
+        training(last="place(ema)"),
+        training(last="pass").replace("accelerate import", "mine import"),
+        training(hook="pass").replace("diffusers.training_utils", "mine"),
+    ],
+)
+def test_averages_that_somebody_places(rule, program: str) -> None:
+    assert rule.findings(program) == ()
+
+
+def test_an_average_that_nothing_moves(rule) -> None:
+    fixed = rule.fixed(training(last="pass"), unsafe=True)
+    assert "make(args))\n    if args.use_ema:\n        ema.to(accelerator.device)\n    pass" in fixed
+
+
+def test_an_average_that_is_loaded_in_a_hook(rule) -> None:
+    fixed = rule.fixed(training(hook="pass"))
+    assert "loaded.state_dict())\n            ema.to(accelerator.device)\n            pass" in fixed
+
+
+LOADED_ELSEWHERE = {
+    "a state loaded to the device": "ema.load_state_dict(torch.load(folder, map_location=accelerator.device))",
+    "a state loaded to the device by position": "ema.load_state_dict(torch.load(folder, accelerator.device)['ema'])",
+    "a state that is where it was saved": "ema.load_state_dict(torch.load(folder))",
+    "a file that is read to the device": "ema.load_state_dict(load_file(folder, device=accelerator.device))",
+    "an average that is moved first": "loaded.to(accelerator.device); ema.load_state_dict(loaded.state_dict())",
+}
+
+
+@pytest.mark.parametrize("load", LOADED_ELSEWHERE.values(), ids=LOADED_ELSEWHERE)
+def test_an_average_that_is_loaded_where_the_model_is(rule, load: str) -> None:
+    assert rule.findings(training(hook="pass").replace("ema.load_state_dict(loaded.state_dict())", load)) == ()
+
+
+def test_an_average_that_is_loaded_to_the_host(rule) -> None:
+    load = "ema.load_state_dict(torch.load(folder, map_location='cpu'))"
+    program = training(hook="pass").replace("ema.load_state_dict(loaded.state_dict())", load)
+    assert f"{load}\n            ema.to(accelerator.device)\n" in rule.fixed(program)

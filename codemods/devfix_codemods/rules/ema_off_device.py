@@ -7,6 +7,9 @@ weights of which one can be placed by itself (an averaged model with a `device` 
 and takes the live weight to the shadow's device in the update. `copy_` lines of the same loop get the same, so that the
 loop reads alike.
 
+Beside a model that accelerate moves, a `diffusers.EMAModel` that nothing moves gets its `.to(accelerator.device)`, and
+so does one that loads weights from files in a hook.
+
 ## Why it fails
 
 In-place averages need both tensors on one device (`copy_` alone does not):
@@ -25,7 +28,8 @@ In-place averages need both tensors on one device (`copy_` alone does not):
 
 ## Fix safety
 
-Safe: where both are on one device already, `.to` returns the tensor itself.
+Safe: where both are on one device already, `.to` returns the tensor itself. Unsafe for an `EMAModel` that is never
+moved: on the device it takes memory there.
 
 ## Since torch
 
@@ -35,8 +39,10 @@ Any.
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.assumptions.index import Index
+from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.placement.accelerate_averages import Stray, stray_models
 from devfix_codemods.placement.averages import Average, copies_beside, stray
 from devfix_codemods.program import Program
 from devfix_codemods.project.names import is_dotted
@@ -44,7 +50,44 @@ from devfix_codemods.rules import Rule
 
 
 def check(program: Program) -> Iterator[Finding]:
-    yield from filter(None, (_finding(program, one) for one in stray(program.placement)))
+    if b"EMAModel" in program.source.data:
+        index = program.index
+        yield from filter(None, (_of_average(index, one) for one in stray_models(program.placement)))
+    if b"lerp_" in program.source.data or b"mul_" in program.source.data:
+        yield from filter(None, (_finding(program, one) for one in stray(program.placement)))
+
+
+def _of_average(index: Index, one: Stray) -> Finding | None:
+    match one.made.statement, one.accelerator.statement, one.at.statement:
+        case ast.Assign(targets=[ast.Name(id=name)]), ast.Assign(targets=[chosen, *_]), ast.stmt() as anchor:
+            device, code = f"{index.text(chosen)}.device", f"{name}.to({index.text(chosen)}.device)"
+        case _:
+            return None
+    if not one.loaded:
+        if not isinstance(anchor, ast.Assign) or (guarded := _guarded(index, one, code)) is None:
+            return None
+        code = guarded
+    reason = "accelerate moves the model, and nothing moves the average"
+    reason = "what is loaded replaces its weights by those on the host" if one.loaded else reason
+    edit = InsertStatement(index.source.span(anchor), "after", code)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{name}` is on the host when the model is on `{device}`: {reason}",
+        span=index.span(one.at),
+        fix=Fix(Safety.SAFE if one.placed == {"to"} else Safety.UNSAFE, f"Move `{name}` to `{device}`", (edit,)),
+    )
+
+
+def _guarded(index: Index, one: Stray, code: str) -> str | None:
+    """A statement under the test under which an average is made, beside what prepares the model."""
+    assert one.made.statement is not None
+    assert one.at.statement is not None
+    around, beside = index.parents[one.made.statement], index.parents[one.at.statement]
+    if around is beside:
+        return code
+    plain = isinstance(around, ast.If) and one.made.statement in around.body and index.parents[around] is beside
+    return f"if {index.text(around.test)}:\n    {code}" if plain and is_dotted(around.test) else None  # type: ignore[attr-defined]
 
 
 def _finding(program: Program, average: Average) -> Finding | None:
@@ -101,4 +144,4 @@ def _is_plain(node: ast.expr) -> bool:
     return is_dotted(node)
 
 
-RULE = Rule("DVF207", "ema-off-device", ((b".lerp_(",), (b".mul_(", b".add_(")), check)
+RULE = Rule("DVF207", "ema-off-device", ((b".lerp_(",), (b".mul_(", b".add_("), (b"EMAModel", b"accelerator")), check)
