@@ -1248,6 +1248,11 @@ def test_what_a_helper_places_or_takes_from_the_host_stays(rule, helper: str, li
     assert rule.findings(program) == ()
 
 
+GROWN = {
+    "one row more": ("wider = torch.zeros(x.shape[0] + 1, 3)", "wider[:-1] = x", "x = wider"),
+    "in a loop": ("wider = torch.empty(x.size(0), n)", "for i in range(3): wider[:, i] = x[:, i]", "x = wider"),
+    "with its dtype": ("wider = torch.full((n, 3), 0.5, dtype=x.dtype)", "wider[: len(x)] = x", "x = wider"),
+}
 KEPT = {
     "filled with another": ("wider = torch.zeros(x.shape[0] + 1, 3)", "wider[:-1] = n", "x = wider"),
     "filled with what was taken to the host": (
@@ -1263,6 +1268,12 @@ KEPT = {
 def _grown(lines: tuple[str, ...]) -> str:
     body = "".join(f"    {one}\n" for one in lines)
     return f"import torch\ndef widen(x: torch.Tensor, n):\n{body}    return x\n"
+
+
+@pytest.mark.parametrize("lines", GROWN.values(), ids=GROWN)
+def test_what_is_filled_with_a_tensor_and_replaces_it_goes_with_it_as_a_choice(rule, lines: tuple[str, ...]) -> None:
+    after = (f"{lines[0][:-1]}, device=x.device)", *lines[1:])
+    assert rule.unchanged_unless_unsafe(_grown(lines)) == _grown(after)
 
 
 @pytest.mark.parametrize("lines", KEPT.values(), ids=KEPT)

@@ -4,6 +4,7 @@ from textwrap import dedent, indent
 
 import pytest
 from devfix_codemods.engine import check
+from devfix_codemods.findings import Safety
 from devfix_codemods.outcomes import Checked, Options
 from devfix_codemods.source import Source
 
@@ -175,3 +176,31 @@ def test_a_metric_is_no_finding_of_the_rule_for_models():
     outcome = check(Source("a.py", loop(ACCURACY).encode()), Options(frozenset({"DVF202", "DVF205"})))
     assert isinstance(outcome, Checked)
     assert [one.code for one in outcome.findings] == ["DVF205"]
+
+
+FORCED = {
+    "in a lightning module": """
+        import torchmetrics
+        import lightning as L
+
+        class Net(L.LightningModule):
+            def __init__(self):
+                super().__init__()
+                self.metric = torchmetrics.MeanSquaredError().to("cuda")
+    """,
+    "alone in a class": """
+        import torchmetrics as tm
+
+        class Task:
+            def measures(self, names):
+                found = {}
+                for name in names:
+                    found[name] = getattr(tm, name)(compute_on_step=False).to("cuda")
+                return found
+    """,
+}
+
+
+@pytest.mark.parametrize("program", FORCED.values(), ids=FORCED.keys())
+def test_forced_metrics_get_advice_alone(rule, program):
+    assert rule.safeties(program) == [Safety.MANUAL]

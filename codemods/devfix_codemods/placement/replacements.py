@@ -1,6 +1,6 @@
 """Tensors that take the place of others, which say where they belong.
 
-In the next turn of a loop, and where a test has found the old one elsewhere.
+In the next turn of a loop, where a test has found the old one elsewhere, and where they are filled with the old one.
 """
 
 import ast
@@ -27,6 +27,10 @@ def replacements(births: "Births") -> None:
             _instead(births, node)
         elif node.op is Op.COMPARE and node.extra in _COMPARING:
             _rebuilt(births, node)
+    for store in births.module.stores:
+        old = store.value.args[0] if store.value.op is Op.ITEM else store.value
+        if not store.is_attribute and old.op is Op.PARAM and births.kinds.of(old) is Kind.TENSOR:
+            _filled(births, old, store.base)
 
 
 def _in_next_turn(births: "Births", turn: Node) -> None:
@@ -101,6 +105,20 @@ def _holds(part: ast.AST | None, test: ast.expr) -> bool | None:
         return None if held is None else not held
     parts = test.values if isinstance(test, ast.BoolOp) else []
     return next((held for one in parts if (held := _holds(part, one)) is not None), None)
+
+
+def _filled(births: "Births", old: Node, new: Node) -> None:
+    """`wider[:-1] = x` before `x = wider`: all that `x` met, `wider` meets."""
+    if any(environment.get(str(old.extra)) is new for environment in old.function.after.values()):
+        for root in (root for root in _origins(new) if _is_made(births, root)):
+            births.graph.supports(root, old, "replaces", root.guard)
+
+
+def _origins(node: Node) -> Iterator[Node]:
+    """A value, and what it was before a loop filled it."""
+    yield node
+    if node.op in {Op.PHI, Op.AFTER}:
+        yield from node.args[:1]
 
 
 _COMPARING = frozenset({("NotEq",), ("Eq",), ("IsNot",), ("Is",)})

@@ -3,7 +3,7 @@
 ## What it does
 
 Finds metrics of torchmetrics that a plain loop updates with device tensors and that nothing moved, and moves them where
-they are built.
+they are built. In classes where a framework places everything, it points at metrics that are forced to a device.
 
 ## Why it fails
 
@@ -32,16 +32,26 @@ An attribute of an `nn.Module` or a LightningModule moves with it, and a `.to("c
 ## Fix safety
 
 Safe: the update fails today wherever the device is not the host, and where it is, the move does nothing. Unsafe where
-the values come a longer way, or only what stands around says where the metric belongs.
+the values come a longer way, or only what stands around says where the metric belongs. A metric that is forced to a
+device gets advice and no edit.
 
 ## Since torch
 
 Any.
 """
 
-from devfix_codemods.placement.metrics import is_metric
+from collections.abc import Iterator
+
+from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.ir import Node
+from devfix_codemods.placement.metrics import forced, is_metric
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
+
+
+def check(program: Program) -> Iterator[Finding]:
+    yield from (_forced(program, call) for call in forced(program.placement))
 
 
 def _owns(conflict: Conflict) -> bool:
@@ -49,4 +59,19 @@ def _owns(conflict: Conflict) -> bool:
     return is_metric(conflict.birth) and "unread" not in conflict.links
 
 
-RULE = Rule("DVF205", "metric-not-moved", owns=_owns)
+# Forced to a device
+
+
+def _forced(program: Program, call: Node) -> Finding:
+    assert call.syntax is not None
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message="the metric is forced to CUDA where it is built, though it moves with what holds it",
+        span=program.source.span(call.syntax),
+        fix=Fix(Safety.MANUAL, "Leave the metric where it is built"),
+        advice="leave the move to the LightningModule that holds the metric; elsewhere, name the device of the model",
+    )
+
+
+RULE = Rule("DVF205", "metric-not-moved", ((b"torchmetrics",),), check, owns=_owns)
