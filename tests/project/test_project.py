@@ -466,6 +466,27 @@ def test_a_device_that_the_base_of_another_file_keeps() -> None:
     assert "torch.zeros(2).to(self.device)" in patched(texts)
 
 
+def test_a_framework_that_defines_its_own_bases() -> None:
+    texts = {
+        "ignite/__init__.py": "",
+        "ignite/metrics/__init__.py": "from ignite.metrics.metric import Metric\n",
+        "ignite/metrics/metric.py": "class Metric:\n    def __init__(self, device):\n        self._device = device\n",
+        "ignite/metrics/mean.py": """
+            import torch
+            from ignite.metrics import Metric
+
+            class Mean(Metric):
+                def reset(self):
+                    self._sum = torch.tensor(0.0, device=self._device)
+
+                def update(self, output):
+                    y_pred, y = output[0].detach(), output[1].detach()
+                    self._sum += y_pred.sum()
+        """,
+    }
+    assert found(texts, "ignite/metrics/mean.py") == ["DVF205:11"]
+
+
 BUILT = """
     import torch
     from common import build, device

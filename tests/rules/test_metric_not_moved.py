@@ -1,4 +1,4 @@
-"""DVF205: metrics of torchmetrics."""
+"""DVF205: metrics of torchmetrics and ignite."""
 
 from textwrap import dedent, indent
 
@@ -204,3 +204,45 @@ FORCED = {
 @pytest.mark.parametrize("program", FORCED.values(), ids=FORCED.keys())
 def test_forced_metrics_get_advice_alone(rule, program):
     assert rule.safeties(program) == [Safety.MANUAL]
+
+
+def ignite(update: str, *, reset: str = "self._sum = torch.tensor(0.0, device=self._device)", base: str = "Metric"):
+    head = "import torch\nfrom ignite.metrics import Metric\n\n\nclass Mean(" + base + "):\n    def reset(self):\n"
+    middle = "\n    def update(self, output):\n        found, wanted = output[0].detach(), output[1].detach()\n"
+    return head + indent(reset, " " * 8) + "\n" + middle + indent(update, " " * 8) + "\n"
+
+
+IGNITE_SILENT = {
+    "moved": ignite("self._sum += found.sum().to(self._device)"),
+    "a number": ignite("self._sum += found.sum().item()"),
+    "a shape": ignite("self._sum += found.shape[0]"),
+    "moved before": ignite("found = found.to(self._device)\nself._sum += found.sum()"),
+    "on the host on both sides": ignite("self._sum += found.cpu().sum()"),
+    "made without a device": ignite("self._sum += found.sum()", reset="self._sum = 0"),
+    "from elsewhere": ignite("self._sum += self._weights.sum()"),
+    "moved under another name": ignite("error = found.cpu() - 1\nself._sum += error.sum()"),
+    "of a function that is not read": ignite("self._sum += helper(found).sum()"),
+    "no metric": ignite("self._sum += found.sum()", base="object"),
+}
+
+
+@pytest.mark.parametrize("program", IGNITE_SILENT.values(), ids=IGNITE_SILENT.keys())
+def test_sums_that_are_right(rule, program):
+    assert rule.findings(program) == ()
+
+
+@pytest.mark.parametrize("added", ["found.sum()", "(found * wanted).sum()", "torch.sum(found)", "found.square().sum()"])
+def test_sums_across_devices(rule, added):
+    assert rule.fixed(ignite(f"self._sum += {added}")) == ignite(f"self._sum += {added}.to(self._device)")
+
+
+def test_a_sum_of_what_a_loop_computes_of_itself(rule):
+    above = "error = found\nfor _ in range(3):\n    error = torch.add(error, found)\n"
+    before = ignite(f"{above}self._sum += error.sum()")
+    assert rule.fixed(before) == before.replace("error.sum()", "error.sum().to(self._device)")
+
+
+@pytest.mark.parametrize("above", ["error = found - wanted", "error = torch.abs(found)", "error, _ = found, wanted"])
+def test_sums_of_what_is_computed_before(rule, above):
+    before = ignite(f"{above}\nself._sum += error.sum()")
+    assert rule.fixed(before) == before.replace("error.sum()", "error.sum().to(self._device)")

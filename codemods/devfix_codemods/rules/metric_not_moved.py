@@ -3,7 +3,8 @@
 ## What it does
 
 Finds metrics of torchmetrics that a plain loop updates with device tensors and that nothing moved, and moves them where
-they are built. In classes where a framework places everything, it points at metrics that are forced to a device.
+they are built. In metrics of ignite it moves what is added to an accumulator that was made on the metric's device. In
+classes where a framework places everything, it points at metrics that are forced to a device.
 
 ## Why it fails
 
@@ -42,8 +43,10 @@ Any.
 
 from collections.abc import Iterator
 
-from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.ir import Node
+from devfix_codemods.placement.accumulators import Sum, sums_across_devices
 from devfix_codemods.placement.metrics import forced, is_metric
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.program import Program
@@ -52,11 +55,37 @@ from devfix_codemods.rules import Rule
 
 def check(program: Program) -> Iterator[Finding]:
     yield from (_forced(program, call) for call in forced(program.placement))
+    yield from (_summed(program, one) for one in sums_across_devices(program.placement))
 
 
 def _owns(conflict: Conflict) -> bool:
     """What ends at what an unread function gives is no matter, as for other modules."""
     return is_metric(conflict.birth) and "unread" not in conflict.links
+
+
+# Sums in metrics of ignite
+
+
+def _summed(program: Program, one: Sum) -> Finding:
+    assert one.made.syntax is not None
+    made, added = program.source.span(one.made.syntax), program.source.span(one.added)
+    text = program.source.segment(added)
+    return Finding(
+        code=RULE.code,
+        name=RULE.name,
+        message=f"`{text}` is where the model's output is, but is added to an accumulator on `self._device`",
+        span=added,
+        origin=made,
+        trail=(
+            Step(made, "the accumulator is made here, on `self._device`"),
+            Step(added, "and this comes from the output, on the model's device"),
+        ),
+        fix=Fix(
+            Safety.SAFE,
+            "Move what is added to `self._device`",
+            (ReplaceExpression(added, "__node__.to(self._device)"),),
+        ),
+    )
 
 
 # Forced to a device
@@ -74,4 +103,4 @@ def _forced(program: Program, call: Node) -> Finding:
     )
 
 
-RULE = Rule("DVF205", "metric-not-moved", ((b"torchmetrics",),), check, owns=_owns)
+RULE = Rule("DVF205", "metric-not-moved", ((b"torchmetrics",), (b"ignite", b"_device", b"+=")), check, owns=_owns)
