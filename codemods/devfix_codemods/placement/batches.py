@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir import Class, Module, Node, Op
 from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.ir.nodes import Store
-from devfix_codemods.placement.arguments import calls_builtin, keyword
+from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.calls import method as method_of
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import Where
@@ -83,8 +83,6 @@ class Batches:
             yield iterable.args[0]
         elif iterable.op is Op.SEQUENCE:
             yield from iterable.args
-        elif calls_builtin(iterable, "map") and isinstance(mapped := iterable.args[1].extra, Function):
-            yield from (value for value, _ in mapped.returns)
         elif called is not None and called.yields:
             yield from (value for value, _ in called.returns)
         elif owner is not None:

@@ -110,7 +110,6 @@ class Births:
         self.roots = self._roots.of
         self.way = self._roots.way
         self.same_module = self._roots.same_module
-        self.mapped = self._roots.mapped
         self.class_of = kinds.class_of
         self.imports = self.defaults.imports
 
@@ -314,7 +313,7 @@ class Births:
                     self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
             elif self.kinds.says_surely(parameter, Kind.MODULE):
                 self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, ("module-parameter",)))
-            elif parameter not in self.mapped and self._may_be_tensor(parameter):
+            elif self._may_be_tensor(parameter):
                 if owner is not None and is_input and not is_index(parameter) and not is_only_returned(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
                 link = "forward-input" if is_input else self.expecting.link(parameter, "parameter")

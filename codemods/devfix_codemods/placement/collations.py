@@ -161,7 +161,8 @@ def _assigned_values(node: Node) -> set[Node]:
 def _makes_list(node: Node) -> bool:
     """A list, a tuple, a column of `zip(*batch)`, an array of numpy."""
     if node.op is Op.ITEM and len(node.args) == 1:
-        return calls_builtin(node.args[0], "zip", "map")
+        whole = node.args[0]
+        return calls_builtin(whole, "zip") or (whole.op is Op.COMPREHENSION and _makes_list(whole.args[0]))
     if node.op is Op.CALL:
         made = name(node.args[0]) or ""
         return made.startswith("numpy.") or calls_builtin(node, "list", "tuple", "sorted", "len")

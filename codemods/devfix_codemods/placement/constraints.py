@@ -72,8 +72,6 @@ class Constraints:
             self._defaults(function)
             self._stores(function)
             self._returns(function)
-        for parameter, iterable in self.births.mapped.items():
-            self.graph.flows(iterable, parameter, "element", parameter.guard)
         Escapes(self.births).all()
 
     # Joins

@@ -1,14 +1,12 @@
 """What chains of conversions, moves and choices start from: `x` in `Variable(x).float().to(device)`."""
 
 from collections.abc import Set
-from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Module, Node, Op
 from devfix_codemods.ir.keys import name
-from devfix_codemods.placement.arguments import calls_builtin
-from devfix_codemods.placement.calls import chained, function_of, moved_by
+from devfix_codemods.placement.calls import chained, moved_by
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import sounds_like_class
 
@@ -46,7 +44,7 @@ class Roots:
                 pending.append(inner)
             elif one.op is Op.PHI:
                 pending += one.args
-            elif (display := self._display_of(one)) is not None:
+            elif (display := _display_of(one)) is not None:
                 found[one] = None
                 pending += display.args
             else:
@@ -79,21 +77,11 @@ class Roots:
             return node.args[1] if wraps and len(node.args) > 1 else self.same_module(node)
         return chained(node, _CHAINED) or moved_by(node) or self.same_module(node)
 
-    def _display_of(self, node: Node) -> Node | None:
-        """The display of which a value is any element: `(x, y)` for `t` in `[t.cuda() for t in (x, y)]`."""
-        iterable = node.args[0] if node.op is Op.ITER else self.mapped.get(node)
-        return iterable if iterable is not None and iterable.op is Op.SEQUENCE else None
 
-    @cached_property
-    def mapped(self) -> dict[Node, Node]:
-        """The parameter of each function that is given to `map`, and what that is called with the elements of."""
-        found: dict[Node, Node] = {}
-        for node in self._module.of(Op.CALL):
-            if calls_builtin(node, "map") and len(node.args) == 3:
-                called = function_of(node.args[1])
-                if called is not None and len(called.parameters) == 1:
-                    found[next(iter(called.parameters.values()))] = node.args[2]
-        return found
+def _display_of(node: Node) -> Node | None:
+    """The display of which a value is any element: `(x, y)` for `t` in `[t.cuda() for t in (x, y)]`."""
+    iterable = node.args[0] if node.op is Op.ITER else None
+    return iterable if iterable is not None and iterable.op is Op.SEQUENCE else None
 
 
 def _is_layer(module: Node) -> bool:
