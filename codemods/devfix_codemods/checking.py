@@ -6,7 +6,7 @@ from typing import TypeGuard
 
 from devfix_codemods.applicability import inapplicable
 from devfix_codemods.edits.errors import EditError
-from devfix_codemods.edits.no_ops import moves_to_own_device
+from devfix_codemods.edits.no_ops import moves_to_itself
 from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.edits.required_torch import release_needed
 from devfix_codemods.findings import Finding, Safety
@@ -114,7 +114,7 @@ def _honest(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
 
 def _moves_nothing(source: Source, finding: Finding) -> bool:
     """Whether its fix moves a value to where that is: nothing was misplaced."""
-    return finding.fix is not None and any(moves_to_own_device(source, one) for one in finding.fix.edits)
+    return finding.fix is not None and any(moves_to_itself(source, one) for one in finding.fix.edits)
 
 
 def _applicable(program: Program, finding: Finding) -> Finding:

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from devfix_codemods import scope
 from devfix_codemods.applicability.names import parsed
+from devfix_codemods.edits.conflicts import place
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
 from devfix_codemods.findings import Fix
 from devfix_codemods.program import Program
@@ -66,9 +67,9 @@ def _read_there(program: Program, edit: Edit) -> set[str]:
 
 
 def _is_unset(program: Program, edit: Edit, name: str) -> bool:
-    if isinstance(edit, AddImport):
+    span = place(edit)
+    if span is None:
         return False
-    span = edit.anchor if isinstance(edit, InsertStatement) else edit.span
     for node in reversed(program.names.scopes):  # inner ones come last
         owner = program.names.parent(node)
         if isinstance(node, scope.Function) and isinstance(owner, ast.ClassDef) and _holds(node, span):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import dedent
 
+from devfix_codemods.edits.conflicts import place
 from devfix_codemods.edits.operations import (
     NODE,
     AddImport,
@@ -112,10 +113,9 @@ def _bound_in(tree: ast.Module) -> Iterator[str]:
 
 def _scope_of(program: Program, edit: Edit) -> Scope:
     """The innermost scope in whose body an edit stands."""
-    found = program.names.module
-    if isinstance(edit, AddImport):
+    found, span = program.names.module, place(edit)
+    if span is None:
         return found
-    span = edit.anchor if isinstance(edit, InsertStatement) else edit.span
     for node, scope in program.names.scopes.items():  # outer ones come first
         if node.lineno <= span.line <= (node.end_lineno or 0) and _body(program, node).contains(span):
             found = scope

@@ -3,11 +3,13 @@
 import ast
 from dataclasses import dataclass
 
-from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
+from devfix_codemods.edits.conflicts import place
+from devfix_codemods.edits.operations import Edit
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.nodes import ALWAYS, Environment
 from devfix_codemods.program import Program
 from devfix_codemods.project.tree import children
+from devfix_codemods.repairs.points import bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +23,9 @@ class Point:
     def value(self, dotted: str) -> Node | None:
         """What a dotted name means here; of attributes, those that the function sets or reads."""
         head, *attributes = dotted.split(".")
-        found = self._bound(head)
+        found = bound(self.environment, self.function, head)
         for one in attributes:
             found = self._attribute(found, one) if found is not None else None
-        return found
-
-    def _bound(self, name: str) -> Node | None:
-        found, function = self.environment.get(name), self.function.parent
-        while found is None and function is not None:
-            found, function = function.finals.get(name), function.parent
         return found
 
     def _attribute(self, base: Node, name: str) -> Node | None:
@@ -56,9 +52,9 @@ def point_at(program: Program, edit: Edit) -> Point | None:
 
 def node_at(program: Program, edit: Edit) -> ast.expr | ast.stmt | None:
     """The innermost code that holds the place of an edit."""
-    if isinstance(edit, AddImport):
+    span = place(edit)
+    if span is None:
         return None
-    span = edit.anchor if isinstance(edit, InsertStatement) else edit.span
     found: ast.expr | ast.stmt | None = None
     pending: list[ast.AST] = [program.tree]
     for node in pending:  # grows; inner ones come last

@@ -10,13 +10,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from devfix_codemods.catalogue import Kind as Sort
-from devfix_codemods.diagnosis.project import Project, dotted
+from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import HOST, Kind, Operand
 from devfix_codemods.edits.operations import Edit
-from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.places import HOST as ON_HOST
 from devfix_codemods.placement.places import place_of
+from devfix_codemods.project.tree import dotted
 from devfix_codemods.repairs.declared_devices import in_module
+from devfix_codemods.repairs.points import bound
 
 _SOUNDS_LIKE_DEVICE = frozenset({"device", "dev", "DEVICE", "_device", "torch_device"})
 
@@ -110,7 +112,7 @@ class _Here:
     def _may_be_device(self, text: str) -> bool:
         """Whether a name is bound to something else than the host, and an attribute is set by then."""
         head, *rest = text.split(".")
-        node = self._binds(head)
+        node = bound(self.function.before.get(self._statement, {}), self.function, head)
         itself, owner = self.function.self_node, self.function.owner
         if node is not None and node is itself and owner is not None and len(rest) == 1:
             stored = self.function.before[self._statement].get((node, rest[0]))
@@ -119,14 +121,6 @@ class _Here:
             bases = {one.rpartition(".")[2] for one in map(ast.unparse, owner.syntax.bases)}
             return owner.sets(rest[0]) or rest[0] in owner.members or not bases <= {"object", "Module", "ABC"}
         return node is None or bool(rest) or place_of(node, self._analysis.kinds) != ON_HOST
-
-    def _binds(self, name: str) -> Node | None:
-        function: Function | None = self.function
-        found = self.function.before.get(self._statement, {}).get(name)
-        while found is None and function is not None:
-            function = function.parent
-            found = function.finals.get(name) if function is not None else None
-        return found
 
     # Literals
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from devfix_codemods import scope
 from devfix_codemods.diagnosis.devices import dotted_root, holds_module, mover_at
 from devfix_codemods.diagnosis.live import Live
-from devfix_codemods.diagnosis.project import Project, dotted
+from devfix_codemods.diagnosis.project import Project
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair
 from devfix_codemods.diagnosis.trace import Site, Tracer, Way
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Safety
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted
 from devfix_codemods.repairs.containers import spelled
 
 _CONTAINERS = {ast.List: "ModuleList", ast.ListComp: "ModuleList", ast.Tuple: "ModuleList", ast.Dict: "ModuleDict"}

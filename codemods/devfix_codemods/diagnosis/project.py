@@ -12,6 +12,7 @@ from devfix_codemods.diagnosis.records import Diagnosis, Frame
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.nodes import Environment
 from devfix_codemods.program import Program
+from devfix_codemods.repairs.points import bound
 from devfix_codemods.source import Source, SourceError, Span
 
 _BUILT_IN = frozenset(dir(builtins))
@@ -106,11 +107,7 @@ def _written(node: Node) -> Iterator[tuple[ast.expr, Node]]:
 def _bound(expression: ast.expr, environment: Environment, function: Function) -> Node | None:
     match expression:
         case ast.Name(id=name):
-            outer: Function | None = function
-            found = environment.get(name)
-            while found is None and (outer := outer.parent if outer is not None else None) is not None:
-                found = outer.finals.get(name)
-            return found
+            return bound(environment, function, name)
         case ast.Attribute(value=inner, attr=name):
             base = _bound(inner, environment, function)
             return environment.get((base, name)) if base is not None else None
@@ -142,12 +139,6 @@ def calls_on(program: Program, line: int) -> Iterator[ast.Call]:
     """The calls that reach over `line`, the innermost first: the one that runs at a line is rarely the widest."""
     found = [one for one in program.names.calls if one.lineno <= line <= (one.end_lineno or one.lineno)]
     yield from sorted(found, key=lambda one: ((one.end_lineno or 0) - one.lineno, -one.col_offset))
-
-
-def dotted(node: ast.expr) -> str | None:
-    """`a.b.c` as text, or None for any other expression."""
-    text = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
-    return text if text and all(one.isidentifier() for one in text.split(".")) else None
 
 
 def parse(text: str) -> ast.expr | None:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from devfix_codemods import scope
 from devfix_codemods.diagnosis.devices import dotted_root, mover_at
 from devfix_codemods.diagnosis.messages import Category
-from devfix_codemods.diagnosis.project import Project, dotted, expression_at, expressions_in
+from devfix_codemods.diagnosis.project import Project, expression_at, expressions_in
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Kind, Operand, Repair
 from devfix_codemods.diagnosis.trace import Tracer
 from devfix_codemods.diagnosis.written import written_at
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted
 from devfix_codemods.repairs.cut import with_keyword
 
 _NUMPY_ROOTS = frozenset({"numpy", "matplotlib", "sklearn", "scipy", "pandas", "cv2", "PIL"})

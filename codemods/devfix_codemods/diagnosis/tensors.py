@@ -9,7 +9,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.diagnosis.batches import batch_repairs, is_batch_part
 from devfix_codemods.diagnosis.devices import Mover, holds_module, mover_at
 from devfix_codemods.diagnosis.live import Live, movable, moved
-from devfix_codemods.diagnosis.project import Project, calls_on, dotted
+from devfix_codemods.diagnosis.project import Project, calls_on
 from devfix_codemods.diagnosis.records import HOST, Diagnosis, Operand, Repair, Stop
 from devfix_codemods.diagnosis.trace import Site, Tracer, Way, is_birth
 from devfix_codemods.diagnosis.written import is_written
@@ -22,6 +22,7 @@ from devfix_codemods.edits.operations import (
 )
 from devfix_codemods.ir import Function
 from devfix_codemods.program import Program
+from devfix_codemods.project.tree import dotted
 from devfix_codemods.repairs.cut import with_keyword
 
 

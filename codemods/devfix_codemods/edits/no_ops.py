@@ -1,19 +1,35 @@
 """Moves that change nothing: of a value to its own device."""
 
-import re
+import ast
+from textwrap import dedent
 
-from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, ReplaceStatement
+from devfix_codemods.edits.operations import NODE, Edit, InsertStatement, ReplaceExpression, ReplaceStatement
 from devfix_codemods.source import Source
 
-_EXPRESSION = re.compile(r"__node__\.to\((?:device=)?(.+)\.device(?:, non_blocking=\w+)?\)")
-_STATEMENT = re.compile(r"(\S+) = \1\.to\((?:device=)?\1\.device(?:, non_blocking=\w+)?\)")
 
-
-def moves_to_own_device(source: Source, edit: Edit) -> bool:
-    """Whether an edit writes `x.to(x.device)`."""
+def text_of(source: Source, edit: Edit) -> str:
+    """What an edit writes, with what stands there now."""
     if isinstance(edit, ReplaceExpression):
-        found = _EXPRESSION.fullmatch(edit.code) if edit.code.startswith("__node__.to(") else None
-        return found is not None and found[1] == source.segment(edit.span)
-    if isinstance(edit, InsertStatement | ReplaceStatement):
-        return _STATEMENT.fullmatch(edit.code) is not None
+        return edit.code.replace(NODE, f"({source.segment(edit.span)})")
+    return edit.code if isinstance(edit, InsertStatement | ReplaceStatement) else ""
+
+
+def moves_to_itself(source: Source, edit: Edit, of_module: bool = False) -> bool:
+    """`x.to(x)`, `x.to(x.device)`, `net.to(next(net.parameters()).device)`: the value is there already."""
+    try:
+        tree = ast.parse(dedent(text_of(source, edit)))
+    except SyntaxError:  # the part of an expression
+        return False
+    for one in ast.walk(tree):
+        match one:
+            case (
+                ast.Call(func=ast.Attribute(value=value, attr="to"), args=[device, *_])
+                | ast.Call(
+                    func=ast.Attribute(value=value, attr="to"), keywords=[ast.keyword(arg="device", value=device), *_]
+                )
+            ):
+                own = ast.unparse(value)
+                places = {f"next({own}.parameters()).device"} if of_module else {own, f"{own}.device"}
+                if ast.unparse(device) in places:
+                    return True
     return False

@@ -39,12 +39,7 @@ class Point:
 
     def binds(self, name: str) -> Node | None:
         """What a name means here, in the function or around it."""
-        found = self.environment.get(name)
-        function = self.node.function.parent
-        while found is None and function is not None:
-            found = function.finals.get(name)
-            function = function.parent
-        return found
+        return bound(self.environment, self.node.function, name)
 
     def is_none(self, value: Node) -> bool:
         """Whether a value is None wherever this is reached, as a test around it says."""
@@ -92,6 +87,14 @@ class Point:
         stores = [one for one in parts if isinstance(one, ast.Name) and one.id == name and _is_stored(one)]
         earlier = [one for one in stores if one in inside or one.lineno < self.node.line]
         return bool(earlier) and inside.issuperset(earlier)
+
+
+def bound(environment: Environment, function: Function, name: str) -> Node | None:
+    """What a name means in a function where the environment is this, or around it."""
+    found, outer = environment.get(name), function.parent
+    while found is None and outer is not None:
+        found, outer = outer.finals.get(name), outer.parent
+    return found
 
 
 def _is_stored(name: ast.Name) -> bool:

@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
-from devfix_codemods.edits.operations import NODE, Edit, InsertStatement, ReplaceExpression
+from devfix_codemods.edits.no_ops import moves_to_itself, text_of
+from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
@@ -17,8 +18,7 @@ def is_sound(source: Source, conflict: Conflict, cut: Cut) -> bool:
     written = _written(source, conflict)
     of_module = conflict.birth.birth is Birth.MODULE
     return not any(
-        (isinstance(one, ReplaceExpression) and one.span in written)
-        or (isinstance(one, ReplaceExpression | InsertStatement) and _moves_to_itself(_text(source, one), of_module))
+        (isinstance(one, ReplaceExpression) and one.span in written) or moves_to_itself(source, one, of_module)
         for one in cut.edits
     )
 
@@ -46,7 +46,7 @@ def _may_be_row(values: Iterable[Node], calls: Mapping[Node, Function]) -> bool:
 def _moved_attribute(source: Source, edit: Edit) -> str:
     """`hidden` of `self.hidden.to(device)`."""
     try:
-        tree = ast.parse(_text(source, edit).strip())
+        tree = ast.parse(text_of(source, edit).strip())
     except SyntaxError:
         return ""
     for one in ast.walk(tree):
@@ -76,26 +76,3 @@ def _changed(node: ast.AST) -> Iterator[ast.expr]:
     while isinstance(kept, ast.Name | ast.Attribute | ast.Subscript):
         yield kept
         kept = None if isinstance(kept, ast.Name) else kept.value
-
-
-def _text(source: Source, edit: Edit) -> str:
-    """What is written, with what stands there now."""
-    if isinstance(edit, ReplaceExpression):
-        return edit.code.replace(NODE, f"({source.segment(edit.span)})")
-    return edit.code if isinstance(edit, InsertStatement) else ""
-
-
-def _moves_to_itself(text: str, of_module: bool) -> bool:
-    """`x.to(x)`, `x.to(x.device)`, `net.to(next(net.parameters()).device)`: the value is there already."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:  # the part of an expression
-        return False
-    for one in ast.walk(tree):
-        match one:
-            case ast.Call(func=ast.Attribute(value=value, attr="to"), args=[device, *_]):
-                own = ast.unparse(value)
-                places = {f"next({own}.parameters()).device"} if of_module else {own, f"{own}.device"}
-                if ast.unparse(device) in places:
-                    return True
-    return False
