@@ -14,7 +14,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.guards import comparison
 from devfix_codemods.ir.keys import key
 from devfix_codemods.placement.places import sounds_like_device
-from devfix_codemods.repairs.scope import values_of
+from devfix_codemods.repairs.scope import choices, values_of
 
 _TYPES = re.compile(r"(?:cuda|mps|xpu|npu)(?::\d+)?$|cpu$")
 _GIVE_DEVICES = (
@@ -163,7 +163,7 @@ class Comparisons:
     ) -> Answer | None:
         """Torch calls no device so: of what is moved to, and of what is "cuda" or "cpu" and nothing else."""
         text = self._text(written)
-        values = {_said(one) for one in _choices(device)}
+        values = {_said(one) for one in choices(device)}
         fix: Fix | None = None
         if device.op is Op.ATTR and device.extra == "type" and device.args[0].extra == "device":
             fix = self._fix("Ask for CUDA", self._replace(beside, '"cuda"'))
@@ -315,16 +315,8 @@ def _said(node: Node) -> str | None:
     return node.extra if node.op is Op.CONST and isinstance(node.extra, str) else None
 
 
-def _choices(node: Node) -> list[Node]:
-    """What a choice is made between."""
-    pending = [node]
-    for one in pending:  # grows
-        pending += [each for each in one.args if each not in pending] if one.op is Op.PHI else []
-    return [one for one in pending if one.op is not Op.PHI]
-
-
 def _is_text(node: Node) -> bool:
-    return any(_said(one) is not None for one in _choices(node)) or isinstance(node.syntax, ast.JoinedStr)
+    return any(_said(one) is not None for one in choices(node)) or isinstance(node.syntax, ast.JoinedStr)
 
 
 def _may_number(node: Node, depth: int = 0) -> bool:

@@ -15,6 +15,7 @@ from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.graph import Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.numbers import is_whole
+from devfix_codemods.repairs.scope import choices
 from devfix_codemods.source import Source
 
 
@@ -141,7 +142,7 @@ def _gives_tensor(analysis: Analysis, store: Store) -> bool:
     value = store.value
     if is_of_any_kind(value) or value.op in {Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION, Op.CONST}:
         return False
-    if any(one.op is Op.CONST for one in _choices(value)) or keyword(value, "requires_grad") is not None:
+    if any(one.op is Op.CONST for one in choices(value)) or keyword(value, "requires_grad") is not None:
         return False
     return analysis.kinds.of(value) is Kind.TENSOR
 
@@ -150,15 +151,6 @@ def is_of_any_kind(value: Node) -> bool:
     """Whether a value is what a caller gives, who is told of no kind: it may be a number, or a list."""
     annotation = getattr(value.syntax, "annotation", None)
     return value.op is Op.PARAM and (annotation is None or "Tensor" not in ast.unparse(annotation))
-
-
-def _choices(value: Node) -> Iterator[Node]:
-    if value.op is not Op.PHI:
-        yield value
-        return
-    for one in value.args:
-        if one.op is not Op.PHI:
-            yield one
 
 
 def _registered(source: Source, function: Function, store: Store) -> tuple[Edit, ...]:

@@ -20,6 +20,7 @@ from devfix_codemods.repairs.attributes import Kept, is_of_any_kind
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.nearby_tensors import of_tensors
 from devfix_codemods.repairs.points import Point, before
+from devfix_codemods.repairs.scope import choices
 from devfix_codemods.source import Source as File
 
 MANY = 3
@@ -178,10 +179,7 @@ def _may_keep_none(attribute: Kept) -> bool:
 
 
 def _may_be_none(value: Node) -> bool:
-    choices = [value]
-    for one in choices:  # grows
-        choices += [each for each in one.args if each not in choices] if one.op is Op.PHI else ()
-    return is_optional(value) or any(map(is_none, choices))
+    return is_optional(value) or any(map(is_none, choices(value)))
 
 
 def _is_replaced(store: Store, others: list[Store]) -> bool:
