@@ -8,6 +8,7 @@ from devfix_codemods.program import Program
 from devfix_codemods.project.names import Scope
 from devfix_codemods.project.tree import declared as declared
 from devfix_codemods.project.tree import stored as stored
+from devfix_codemods.repairs.points import block_in
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -47,12 +48,7 @@ def _header_end(node: ast.stmt) -> int:
 
 def block_of(program: Program, statement: ast.stmt) -> list[ast.stmt]:
     """The list of statements that holds `statement`."""
-    parent = program.names.parent(statement)
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and any(one is statement for one in block):
-            return block
-    return [statement]
+    return block_in(program.names.parent(statement), statement) or [statement]
 
 
 def leaves(block: Sequence[ast.stmt]) -> bool:

@@ -12,6 +12,7 @@ from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.targets import moving_call
+from devfix_codemods.repairs.points import block_in
 
 _UNSURE = frozenset({"built-by-unknown", "built-beside-device", "given-options"})
 """How modules are born that may have been placed where they were made."""
@@ -117,7 +118,4 @@ def device_of(move: Node) -> tuple[Node, ast.expr] | None:
 
 def block_of(index: Index, statement: ast.stmt) -> list[ast.stmt]:
     """The statements of which a statement is one."""
-    for block in vars(index.parents[statement]).values():
-        if isinstance(block, list) and statement in block:
-            return block
-    return [statement]
+    return block_in(index.parents[statement], statement) or [statement]

@@ -127,12 +127,14 @@ def _at(node: Node, *, after: bool) -> Point | None:
 
 def rest_of_block(function: Function, first: ast.stmt | None) -> list[ast.stmt]:
     """A statement, and those behind it in its block."""
-    for around in ast.walk(function.syntax):
-        for part in ("body", "orelse", "finalbody"):
-            block = getattr(around, part, None)
-            if isinstance(block, list) and first in block:
-                return block[block.index(first) :]
-    return []
+    blocks = (block_in(around, first) for around in ast.walk(function.syntax))
+    return next((block[block.index(first) :] for block in blocks if first is not None and block), [])
+
+
+def block_in(around: ast.AST | None, statement: ast.stmt | None) -> list[ast.stmt]:
+    """The statements of a part of a statement around of which one is `statement`; none where there is no such part."""
+    parts = (getattr(around, part, None) for part in ("body", "orelse", "finalbody"))
+    return next((one for one in parts if isinstance(one, list) and statement in one), [])
 
 
 def means_same(analysis: Analysis, expression: ast.expr, there: Node, point: Point) -> bool:
