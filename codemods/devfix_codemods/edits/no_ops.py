@@ -9,9 +9,9 @@ from devfix_codemods.source import Source
 
 def text_of(source: Source, edit: Edit) -> str:
     """What an edit writes, with what stands there now."""
-    if isinstance(edit, ReplaceExpression):
+    if isinstance(edit, ReplaceExpression) and NODE in edit.code:
         return edit.code.replace(NODE, f"({source.segment(edit.span)})")
-    return edit.code if isinstance(edit, InsertStatement | ReplaceStatement) else ""
+    return edit.code if isinstance(edit, InsertStatement | ReplaceExpression | ReplaceStatement) else ""
 
 
 def moves_to_itself(source: Source, edit: Edit, of_module: bool = False) -> bool:
