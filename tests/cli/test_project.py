@@ -41,11 +41,11 @@ from models import Net
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 model = Net()
-criterion = nn.CrossEntropyLoss()
+seen = 0
 for x, y in loader:
     x, y = x.to(device), y.to(device)
-    loss = criterion(model(x), y)
-    loss.backward()
+    out = model(x)
+    seen += len(out)
 """
 MAIN = """\
 import torch
