@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Editor:
 
     def __init__(self) -> None:
         self.client = LanguageClient("editor", "1")
+        self.opened: set[str] = set()
         self.told: list[types.PublishDiagnosticsParams] = []
         self.messages: list[str] = []
         self.logged: list[str] = []
@@ -74,8 +75,12 @@ class Editor:
 
     def open(self, path: Path, text: str, version: int = 1) -> str:
         document = types.TextDocumentItem(path.as_uri(), "python", version, text)
-        self.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
+        self.open_document(document)
         return document.uri
+
+    def open_document(self, document: types.TextDocumentItem) -> None:
+        self.opened.add(document.uri)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
 
     def change(self, uri: str, text: str, version: int) -> None:
         document = types.VersionedTextDocumentIdentifier(uri=uri, version=version)
@@ -86,7 +91,17 @@ class Editor:
         self.client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
 
     def close(self, uri: str) -> None:
+        self.opened.discard(uri)
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
+
+    async def forget(self) -> None:
+        """Close all documents; what the server still had to say of them is said and dropped."""
+        for uri in list(self.opened):
+            self.close(uri)
+        await self.hover((Path.cwd() / "none.py").as_uri(), types.Position(0, 0))  # answered after what was sent before
+        self.told.clear()
+        self.messages.clear()
+        self.logged.clear()
 
     async def diagnostics(
         self, uri: str, wanted: Callable[[types.PublishDiagnosticsParams], bool] = lambda one: True
@@ -111,6 +126,7 @@ class Editor:
 
 Session = Callable[[Editor], Awaitable[None]]
 Edit = Callable[..., None]
+EditInShared = Callable[[Session], None]
 
 
 @pytest.fixture
@@ -132,6 +148,59 @@ def edit(tree: Path) -> Edit:
         asyncio.run(main())
 
     return run
+
+
+class Shared:
+    """An editor for many sessions one after another, each with documents of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self._runner, self._editor = asyncio.Runner(), Editor()
+        self._runner.run(self._editor.start(root, CAPABILITIES))
+
+    @property
+    def ended(self) -> bool:
+        return self._editor.process.returncode is not None
+
+    def run(self, session: Session) -> None:
+        async def main() -> None:
+            try:
+                await session(self._editor)
+                await self._editor.forget()
+            except BaseException:
+                self._editor.process.kill()
+                await self._editor.process.wait()
+                raise
+
+        self._runner.run(main())
+
+    def stop(self) -> None:
+        with self._runner:
+            if not self.ended:
+                assert self._runner.run(self._editor.stop()) == (0, "")
+
+
+@pytest.fixture(scope="module")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Shared]]:
+    """The editor that sessions share; one whose session failed is followed by another."""
+    started: list[Shared] = []
+
+    def get() -> Shared:
+        if not started or started[-1].ended:
+            started.append(Shared(tmp_path_factory.getbasetemp()))
+        return started[-1]
+
+    yield get
+    for one in started:
+        one.stop()
+
+
+@pytest.fixture
+def edit_in_shared(tree: Path, _shared: Callable[[], Shared]) -> EditInShared:
+    """Runs a session of an editor that has a folder above the working directory open, and goes on after it.
+
+    The server has to end well and silent after the last one. To start one takes longer than most sessions.
+    """
+    return lambda session: _shared().run(session)
 
 
 def applied(text: str, edit: types.WorkspaceEdit | None) -> str:

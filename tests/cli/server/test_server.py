@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from ..conftest import TIERED, Devfix, install
-from .conftest import PLAIN, SECONDS, Edit, Editor, applied
+from .conftest import PLAIN, SECONDS, Edit, EditInShared, Editor, applied
 
 CORPUS = Path(__file__).parents[3] / "corpus"
 LABELS = CORPUS / "DVF101-batch-not-moved" / "classifier-labels"
@@ -63,7 +63,7 @@ def settings(tree: Path, text: str) -> None:
 # What must not be
 
 
-def test_a_text_that_cannot_be_parsed_keeps_no_diagnostics(tree: Path, edit: Edit) -> None:
+def test_a_text_that_cannot_be_parsed_keeps_no_diagnostics(tree: Path, edit_in_shared: EditInShared) -> None:
     async def session(editor: Editor) -> None:
         uri = editor.open(tree / "train.py", BUGGY)
         assert len(await editor.diagnostics(uri)) == 1
@@ -81,10 +81,10 @@ def test_a_text_that_cannot_be_parsed_keeps_no_diagnostics(tree: Path, edit: Edi
             "syntax error",
         ]
 
-    edit(session)
+    edit_in_shared(session)
 
 
-def test_nothing_is_told_of_a_version_that_is_gone(tree: Path, edit: Edit) -> None:
+def test_nothing_is_told_of_a_version_that_is_gone(tree: Path, edit_in_shared: EditInShared) -> None:
     async def session(editor: Editor) -> None:
         uri = editor.open(tree / "train.py", BUGGY)
         for version in range(2, 7):
@@ -95,10 +95,12 @@ def test_nothing_is_told_of_a_version_that_is_gone(tree: Path, edit: Edit) -> No
         assert await editor.diagnostics(uri, lambda one: one.version is None) == []
         assert editor.told == []
 
-    edit(session)
+    edit_in_shared(session)
 
 
-def test_what_is_no_python_and_what_the_settings_leave_out_has_no_diagnostics(tree: Path, edit: Edit) -> None:
+def test_what_is_no_python_and_what_the_settings_leave_out_has_no_diagnostics(
+    tree: Path, edit_in_shared: EditInShared
+) -> None:
     settings(tree, 'exclude = ["old"]')
     (tree / "old").mkdir()
     (tree / "old" / "train.py").write_text("")
@@ -106,13 +108,13 @@ def test_what_is_no_python_and_what_the_settings_leave_out_has_no_diagnostics(tr
     async def session(editor: Editor) -> None:
         for name, language in (("notes.txt", "plaintext"), ("train.ipynb", "python")):
             document = types.TextDocumentItem((tree / name).as_uri(), language, 1, BUGGY)
-            editor.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
+            editor.open_document(document)
             assert await editor.actions(document.uri, EVERYWHERE) == []
         assert editor.told == []
         for name in ("train.py", "not_saved_yet.py"):
             assert await editor.diagnostics(editor.open(tree / "old" / name, BUGGY)) == []
 
-    edit(session)
+    edit_in_shared(session)
 
 
 def test_settings_rules_baseline_and_mistakes(tree: Path, edit: Edit, devfix: Devfix) -> None:
@@ -152,7 +154,7 @@ def test_findings_do_not_stay_where_an_analysis_breaks_off(tree: Path, edit: Edi
     edit(session)
 
 
-def test_an_edit_for_a_text_that_changed_meanwhile_is_refused(tree: Path, edit: Edit) -> None:
+def test_an_edit_for_a_text_that_changed_meanwhile_is_refused(tree: Path, edit_in_shared: EditInShared) -> None:
     async def session(editor: Editor) -> None:
         uri = editor.open(tree / "train.py", BUGGY)
         (action,) = await editor.actions(uri, EVERYWHERE, "source.fixAll")
@@ -160,7 +162,7 @@ def test_an_edit_for_a_text_that_changed_meanwhile_is_refused(tree: Path, edit: 
         with pytest.raises(JsonRpcException, match="Content Modified"):
             await editor.client.code_action_resolve_async(action)
 
-    edit(session)
+    edit_in_shared(session)
 
 
 def test_without_its_extra_the_server_says_what_to_install(devfix: Devfix, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +178,7 @@ def test_without_its_extra_the_server_says_what_to_install(devfix: Devfix, monke
 # Diagnostics
 
 
-def test_the_text_of_the_editor_counts_not_that_of_the_disk(tree: Path, edit: Edit) -> None:
+def test_the_text_of_the_editor_counts_not_that_of_the_disk(tree: Path, edit_in_shared: EditInShared) -> None:
     (tree / "train.py").write_text("x = 1\n")
 
     async def session(editor: Editor) -> None:
@@ -189,10 +191,10 @@ def test_the_text_of_the_editor_counts_not_that_of_the_disk(tree: Path, edit: Ed
         editor.change(uri, FIXED, 2)
         assert await editor.diagnostics(uri) == []
 
-    edit(session)
+    edit_in_shared(session)
 
 
-def test_advice_is_information_and_what_is_deprecated_is_tagged(tree: Path, edit: Edit) -> None:
+def test_advice_is_information_and_what_is_deprecated_is_tagged(tree: Path, edit_in_shared: EditInShared) -> None:
     async def session(editor: Editor) -> None:
         fixed, advice = await editor.diagnostics(editor.open(tree / "step.py", STEP))
         assert (fixed.severity, advice.severity) == (
@@ -206,10 +208,10 @@ def test_advice_is_information_and_what_is_deprecated_is_tagged(tree: Path, edit
         (old,) = await editor.diagnostics(uri)
         assert list(old.tags or ()) == [types.DiagnosticTag.Deprecated]
 
-    edit(session)
+    edit_in_shared(session)
 
 
-def test_the_unsaved_text_of_another_file_has_its_say(tree: Path, edit: Edit) -> None:
+def test_the_unsaved_text_of_another_file_has_its_say(tree: Path, edit_in_shared: EditInShared) -> None:
     (tree / "loop.py").write_text(LOOP)
 
     async def session(editor: Editor) -> None:
@@ -224,7 +226,7 @@ def test_the_unsaved_text_of_another_file_has_its_say(tree: Path, edit: Edit) ->
         editor.close(loop)
         assert len(await editor.diagnostics(main, lambda told: bool(told.diagnostics))) == 1
 
-    edit(session)
+    edit_in_shared(session)
 
 
 def test_another_file_that_changes_during_the_first_analysis_has_its_say(tree: Path, edit: Edit) -> None:
@@ -252,7 +254,7 @@ def test_columns_are_in_the_units_that_the_client_asks_for(
     edit(session, types.ClientCapabilities(general=types.GeneralClientCapabilities(position_encodings=[encoding])))
 
 
-def test_characters_of_two_units_line_ends_marks_and_form_feeds(tree: Path, edit: Edit) -> None:
+def test_characters_of_two_units_line_ends_marks_and_form_feeds(tree: Path, edit_in_shared: EditInShared) -> None:
     async def session(editor: Editor) -> None:
         for number, (before, after, where) in enumerate(
             [
@@ -269,13 +271,13 @@ def test_characters_of_two_units_line_ends_marks_and_form_feeds(tree: Path, edit
             fix, *_ = await editor.actions(uri, one.range)
             assert applied(before, fix.edit) == after
 
-    edit(session)
+    edit_in_shared(session)
 
 
 # Actions and hovers
 
 
-def test_quick_fixes_are_for_a_version_and_say_what_is_unsafe(tree: Path, edit: Edit) -> None:
+def test_quick_fixes_are_for_a_version_and_say_what_is_unsafe(tree: Path, edit_in_shared: EditInShared) -> None:
     async def session(editor: Editor) -> None:
         uri = editor.open(tree / "train.py", BUGGY)
         fix, silence = await editor.actions(uri, EVERYWHERE, "quickfix")
@@ -294,10 +296,10 @@ def test_quick_fixes_are_for_a_version_and_say_what_is_unsafe(tree: Path, edit: 
         assert not unsafe.is_preferred
         assert [one.kind for one in await editor.actions(uri, EVERYWHERE)] == ["quickfix"] * 2
 
-    edit(session)
+    edit_in_shared(session)
 
 
-def test_all_safe_fixes_at_once(tree: Path, edit: Edit) -> None:
+def test_all_safe_fixes_at_once(tree: Path, edit_in_shared: EditInShared) -> None:
     both = BUGGY + "\n" + DEPRECATED.partition("\n\n")[2]
 
     async def session(editor: Editor) -> None:
@@ -310,7 +312,7 @@ def test_all_safe_fixes_at_once(tree: Path, edit: Edit) -> None:
         assert 'torch.amp.GradScaler("cuda")' in after
         assert await editor.actions(uri, EVERYWHERE, "source.fixAllOthers") == []
 
-    edit(session)
+    edit_in_shared(session)
 
 
 def test_a_client_that_can_do_little_gets_edits_at_once_and_plain_ones(tree: Path, edit: Edit) -> None:
@@ -324,7 +326,7 @@ def test_a_client_that_can_do_little_gets_edits_at_once_and_plain_ones(tree: Pat
     edit(session, PLAIN)
 
 
-def test_the_rules_page_is_shown_on_a_diagnostic_only(tree: Path, edit: Edit) -> None:
+def test_the_rules_page_is_shown_on_a_diagnostic_only(tree: Path, edit_in_shared: EditInShared) -> None:
     async def session(editor: Editor) -> None:
         uri = editor.open(tree / "train.py", BUGGY)
         (one,) = await editor.diagnostics(uri)
@@ -337,7 +339,7 @@ def test_the_rules_page_is_shown_on_a_diagnostic_only(tree: Path, edit: Edit) ->
         assert "Why" in hover.contents.value
         assert await editor.hover(uri, types.Position(0, 0)) is None
 
-    edit(session)
+    edit_in_shared(session)
 
 
 # Processes
