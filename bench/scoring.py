@@ -4,7 +4,8 @@
 
 Each file lies in a repository of its own, so that no case sees another. Three commands run over them:
 `rewrite --diff --unsafe`, `rewrite --diff` and `check --suggestions`, or plain `check` where devfix does not know the
-option; with `--quick` the last one alone, and the edits are those of its findings. Of each row is told whether, at
+option; with `--quick` the last one alone, and the edits are those of its findings. With `--trees DIR`, which has the
+repositories as `OWNER+NAME`, each file is checked where it stands, among the others. Of each row is told whether, at
 most `NEAR` lines from its place, or on its path by a finding that the correct file does not have,
 
     edited   an edit is written with --unsafe             safe   one is written without
@@ -20,11 +21,14 @@ most `NEAR` lines from its place, or on its path by a finding that the correct f
 import argparse
 import collections
 import json
+import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,12 +123,18 @@ class _Command:
     quick: bool
 
 
-def judged(rows: Sequence[Row], cases: Path, devfix: str, *, quick: bool = False) -> list[Outcome]:
-    """The outcomes of the rows whose files are there, in their order."""
+def judged(
+    rows: Sequence[Row], cases: Path, devfix: str, *, quick: bool = False, trees: Path | None = None
+) -> list[Outcome]:
+    """The outcomes of the rows whose files are there, in their order; those in `trees`, of rows whose trees are."""
     words = tuple(shlex.split(devfix))
     options = ["--suggestions"] if "--suggestions" in _output([*words, "check", "--help"], Path.cwd()) else []
-    command = _Command(words, (*words, "check", *options), quick)
+    command = _Command(words, (*words, "check", *options), quick or trees is not None)
     rows = [row for row in rows if row.file(cases, "before").is_file()]
+    if trees is not None:
+        rows = [row for row in rows if (_tree(row, trees) / row.path).is_file()]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(lambda row: _in_tree(row, cases, _tree(row, trees), command), rows))
     batches = (rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE))
     return [one for batch in batches for one in _batch(batch, cases, command)]
 
@@ -147,6 +157,31 @@ def _batch(rows: Sequence[Row], cases: Path, command: _Command) -> list[Outcome]
     return [_outcome(row, cases, said) for row in rows]
 
 
+def _tree(row: Row, trees: Path) -> Path:
+    return trees / row.repo.replace("/", "+")
+
+
+def _in_tree(row: Row, cases: Path, tree: Path, command: _Command) -> Outcome:
+    """The outcome of a row whose file stands among the others of its repository."""
+    found: dict[str, tuple[Found, ...]] = {}
+    with tempfile.TemporaryDirectory(prefix="devfix-tree-") as name:
+        copy = Path(name, "tree")
+        shutil.copytree(tree, copy, ignore=_but_python)
+        (copy / ".git").mkdir(exist_ok=True)
+        for side in SIDES:
+            if (source := row.file(cases, side)).is_file():
+                (copy / row.path).write_bytes(source.read_bytes())
+                try:
+                    found[_place(row, side)] = _reported([*command.check, row.path], copy)[row.path]
+                except _FailedError as failed:
+                    print(f"{row.id}: {failed}", file=sys.stderr)
+    return _outcome(row, cases, _quickly(found))
+
+
+def _but_python(folder: str, names: list[str]) -> list[str]:
+    return [one for one in names if one == ".git" or not (one.endswith(".py") or Path(folder, one).is_dir())]
+
+
 def lay_out(place: Path, content: bytes) -> None:
     """A file as the only one of a repository: devfix looks for what belongs to it no further up."""
     (place.parent / ".git").mkdir(parents=True)
@@ -158,16 +193,25 @@ def _place(row: Row, side: Side) -> str:
 
 
 def _said(folder: Path, command: _Command) -> _Said:
-    report = json.loads(_output([*command.check, "--output-format", "json", "."], folder) or '{"findings": []}')
-    found: dict[str, list[Found]] = collections.defaultdict(list)
-    for one in report["findings"]:
-        found[one["path"]].append(_finding(one))
-    findings = {path: tuple(many) for path, many in found.items()}
+    findings = _reported([*command.check, "."], folder)
     if command.quick:
-        return _Said(_proposed(findings, "safe"), _proposed(findings, "safe", "unsafe"), findings)
+        return _quickly(findings)
     unsafe = edited_lines(_output([*command.words, "rewrite", "--diff", "--unsafe", "."], folder))
     safe = edited_lines(_output([*command.words, "rewrite", "--diff", "."], folder))
     return _Said(safe, unsafe, findings)
+
+
+def _reported(check: Sequence[str], folder: Path) -> dict[str, tuple[Found, ...]]:
+    """What a command finds, by file; nothing for a file without findings."""
+    report = json.loads(_output([*check, "--output-format", "json"], folder) or '{"findings": []}')
+    found: dict[str, tuple[Found, ...]] = collections.defaultdict(tuple)
+    for one in report["findings"]:
+        found[one["path"]] += (_finding(one),)
+    return found
+
+
+def _quickly(findings: Mapping[str, tuple[Found, ...]]) -> _Said:
+    return _Said(_proposed(findings, "safe"), _proposed(findings, "safe", "unsafe"), findings)
 
 
 def _proposed(findings: Mapping[str, Sequence[Found]], *tiers: str) -> dict[str, frozenset[int]]:
@@ -329,10 +373,12 @@ def _findings(many: Iterable[Mapping[str, Any]]) -> tuple[Found, ...]:
     return tuple(Found(**{**one, "links": tuple(one["links"]), "edits": tuple(one["edits"])}) for one in many)
 
 
-def outcomes_of(devfix: str, rows: Sequence[Row], cases: Path, *, quick: bool = False) -> list[Outcome]:
+def outcomes_of(
+    devfix: str, rows: Sequence[Row], cases: Path, *, quick: bool = False, trees: Path | None = None
+) -> list[Outcome]:
     """Those of a command, or those that an earlier run wrote, of the same rows."""
     if not devfix.endswith(".json"):
-        return judged(rows, cases, devfix, quick=quick)
+        return judged(rows, cases, devfix, quick=quick, trees=trees)
     wanted = {row.id for row in rows}
     return [one for one in read_outcomes(Path(devfix)) if one.id in wanted]
 
@@ -355,6 +401,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--devfix", required=True, help="the command, or what --json wrote of one")
     parser.add_argument("--old", help="another one, to compare with")
     parser.add_argument("--quick", action="store_true", help="only `check`: a third of the time, nearly the same")
+    parser.add_argument("--trees", type=Path, help="repositories, as OWNER+NAME: each file among its own")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--misses", type=int, default=0, help="print so many rows that were not edited")
     parser.add_argument("--only", default="", help="rows of this class, or with this text in their id")
@@ -362,12 +409,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def score(asked: argparse.Namespace) -> None:
     rows = [row for row in read_rows(asked.rows) if asked.only in row.id or asked.only == row.bug_class]
-    outcomes = outcomes_of(asked.devfix, rows, asked.cases, quick=asked.quick)
+    outcomes = outcomes_of(asked.devfix, rows, asked.cases, quick=asked.quick, trees=asked.trees)
     if asked.json:
         write_outcomes(asked.json, asked.devfix, outcomes)
     print(report(outcomes))
     if asked.old:
-        before = outcomes_of(asked.old, rows, asked.cases, quick=asked.quick)
+        before = outcomes_of(asked.old, rows, asked.cases, quick=asked.quick, trees=asked.trees)
         print(f"\nold\n{report(before)}\n\n{compared(outcomes, before)}")
     show_misses(outcomes, rows, asked.cases, asked.misses)
 

@@ -12,7 +12,7 @@ from devfix.__main__ import main
 
 from .git_repositories import committed
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("bubblewrap")]
+pytestmark = pytest.mark.usefixtures("bubblewrap")
 
 MARKUP = "<script>alert(1)</script>"
 BUGGY = f"""import torch

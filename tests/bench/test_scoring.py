@@ -113,3 +113,23 @@ def test_the_lines_of_a_patch() -> None:
         "--- a/one.py\n+++ b/one.py\n@@ -3,3 +3,3 @@\n a\n-b\n+c\n d\n--- a/two.py\n+++ b/two.py\n@@ -0,0 +1 @@\n+a\n"
     )
     assert edited_lines(patch) == {"one.py": {4}, "two.py": {0}}
+
+
+def test_in_its_repository_a_file_sees_the_others(tmp_path: Path) -> None:
+    """What the model is, the file beside it says: it has weights, which stay on the host."""
+    right = RIGHT.replace("import torch\n", "import torch\nfrom net import Net\n", 1)
+    right = right.replace("model = model.to(device)", "model = Net().to(device)")
+    wrong = right.replace("Net().to(device)", "Net()")
+    row = replace(ROW, lines_before=(8,))
+    row.write_files(tmp_path / "cases", wrong.encode(), right.encode())
+    tree = tmp_path / "trees" / "a+b"
+    (tree / "pkg").mkdir(parents=True)
+    (tree / "pkg" / "net.py").write_text(NET)
+    (tree / row.path).write_text(right)
+    (one,) = judged(
+        [row, replace(row, id="other", repo="a/none")], tmp_path / "cases", DEVFIX, trees=tmp_path / "trees"
+    )
+    assert (one.edited, one.noisy) == (True, "")
+    (alone,) = judged([row], tmp_path / "cases", DEVFIX, quick=True)
+    assert one.before != alone.before
+    assert (tree / row.path).read_text() == right

@@ -1587,3 +1587,38 @@ NO_TENSOR_HERE = """
 )
 def test_what_may_be_a_number_or_is_a_row_has_no_copy(rule, default: str, test: str, copied: bool) -> None:
     assert any(rule.safeties(NO_TENSOR_HERE.format(default=default, test=test))) is copied
+
+
+TABLES = """
+import numpy as np
+import torch
+def evaluate(batches, table, groups):
+    for result in batches:
+        mean = result[0].cpu().numpy()
+    for columns, kept in groups(table):
+        true = table[:, columns]
+        held = score(true, kept)
+        picked = true[kept]
+        valid = {read}
+    return held, valid, mean
+def score(true, mask):
+    ...
+"""
+
+
+@pytest.mark.parametrize(("read", "found"), [("np.isfinite(picked)", 0), ("picked.numpy()", 1)])
+def test_what_nothing_shows_to_be_a_tensor_is_a_suggestion_at_most(rule, read: str, found: int) -> None:
+    assert len(rule.findings(TABLES.format(read=read))) == found
+
+
+def test_what_is_copied_beside_it_is_a_tensor(rule) -> None:
+    program = """
+        import matplotlib.pyplot as plt
+        import numpy as np
+        import torch
+        class Planes(torch.nn.Module):
+            def show(self, name):
+                plt.imsave("plane.png", np.log(self.coverages[name].cpu().numpy() + 1))
+                plt.plot(self.coverages[name].mean(0))
+    """
+    assert "plt.plot(self.coverages[name].mean(0).cpu())" in rule.fixed(program, unsafe=True)

@@ -1,7 +1,9 @@
 """Where a conflict is cut: by the kind of birth, as near to the birth as a device can be named."""
 
 from collections.abc import Iterator
+from itertools import takewhile
 
+from devfix_codemods.catalogue import Kind
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Op
 from devfix_codemods.placement.analysis import Analysis
@@ -96,7 +98,7 @@ def _fixed(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[bool
 
 
 def _safety(analysis: Analysis, conflict: Conflict, cut: Cut) -> Safety:
-    harmless = cut.harmless and not _is_asked_by_unread(conflict)
+    harmless = cut.harmless and not _is_asked_by_unread(analysis, conflict)
     safe, unsafe = HARMLESS if harmless and not conflict.is_supported else (SAFE, UNSAFE)
     confidence = conflict.confidence
     if (
@@ -111,19 +113,35 @@ def _safety(analysis: Analysis, conflict: Conflict, cut: Cut) -> Safety:
     return Safety.UNSAFE if confidence >= unsafe else Safety.SUGGESTION
 
 
-def _is_asked_by_unread(conflict: Conflict) -> bool:
+def _is_asked_by_unread(analysis: Analysis, conflict: Conflict) -> bool:
     """Whether only an unread function says that values belong together: it may want one of them where it is."""
     if conflict.birth.birth is Birth.READER:  # a copy on the host is one for whatever reads it, if it was a tensor
-        return "unread-function" in conflict.links or _may_be_array(conflict)
+        return "unread-function" in conflict.links or _may_be_array(analysis, conflict)
     return not {"unknown-call", "made-for-call", "index-maybe-scalar"}.isdisjoint(conflict.links)
 
 
-def _may_be_array(conflict: Conflict) -> bool:
-    """Whether a function of numpy reads what a function gives that others use for tensors: it may give arrays."""
+def _may_be_array(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether a function of numpy reads what nothing shows to be a tensor: an array has no `.cpu()`."""
     reader = conflict.birth.by
-    asks = reader is not None and reader.args[0].op is Op.ATTR and reader.args[0].extra == "numpy"
-    shared = conflict.path[:1] and conflict.path[0].edge.link == "call"
-    return not asks and bool(shared) and conflict.end.birth is Birth.PARAMETER
+    if reader is not None and reader.args[0].op is Op.ATTR and reader.args[0].extra == "numpy":
+        return False
+    if conflict.path[:1] and conflict.path[0].edge.link == "call" and conflict.end.birth is Birth.PARAMETER:
+        return True  # what a function gives that others use for tensors
+    if "copied-itself" in conflict.links:
+        return False
+    return analysis.kinds.of(conflict.birth.node) not in _COPIED and not _is_of_moved(analysis, conflict)
+
+
+_COPIED = frozenset({Kind.TENSOR, Kind.SEQUENCE})
+
+
+def _is_of_moved(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether a value is what a move gave, or a part of it."""
+    parts = [conflict.birth.node, *(one.node for one in takewhile(lambda one: one.edge.link in _PARTS, conflict.path))]
+    return any(map(analysis.births.is_move, parts))
+
+
+_PARTS = frozenset({"part", "element", "view", "loop"})
 
 
 def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
