@@ -1,6 +1,12 @@
 """Losses that nobody declares: what one function differentiates is a loss where another reads its number."""
 
+from textwrap import dedent
+
 import pytest
+from devfix_codemods.engine import check
+from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF101"
 
@@ -35,10 +41,12 @@ OBJECT = """
 @pytest.mark.parametrize(
     ("train", "evaluate"),
     [
-        ("(loss * 1).sum()", "total += self.loss(out, y).item()"),
+        ("(loss * 1).sum()", "total += self.loss(out, y)"),
         ("loss.backward()", "total += self.score(out, y).item()"),
         ("loss.backward()", "total += self.loss.score(out, y).item()"),
-        ("loss.backward()", "total += loss(out, y).item()"),
+        ("loss.backward()", "total += score(out, y).item()"),
+        ("(loss * 1).sum()", "total += self.loss(out, y)['all'].item()"),
+        ("(loss * 1).sum()", "total += self.net.loss(out, y).item()"),
         ("loss.backward()", "total += self.loss(out, y.cuda()).item()"),
         ("loss.backward()", "total += self.loss(out, y, [one['boxes'] for one in y]).item()"),
     ],
@@ -47,13 +55,58 @@ def test_what_nothing_says_is_a_loss(rule, train: str, evaluate: str) -> None:
     assert rule.findings(OBJECT.format(train=train, evaluate=evaluate)) == ()
 
 
-def test_the_loss_of_another_class(rule) -> None:
-    program = OBJECT.format(train="loss.backward()", evaluate="total += self.loss(out, y).item()")
-    head = (
-        "class Judge:\n        def __init__(self, loss, net, device):\n"
-        "            self.device, self.loss, self.net = device, loss, net.to(device)\n\n        def validate"
-    )
-    assert rule.findings(program.replace("    def validate", head)) == ()
+OTHER = (
+    "class Judge:\n        def __init__(self, loss, net, device):\n"
+    "            self.device, self.loss, self.net = device, loss, net.to(device)\n\n        def validate"
+)
+
+
+@pytest.mark.parametrize("evaluate", ["self.loss(out, y).item()", "float(self.loss.forward(out, y.flatten()))"])
+def test_the_loss_of_another_class_is_one_by_its_name(rule, evaluate: str) -> None:
+    program = OBJECT.format(train="loss.backward()", evaluate=f"total += {evaluate}").replace("    def validate", OTHER)
+    assert [one.fix.safety for one in rule.findings(program)] == [Safety.UNSAFE]
+    assert "y = y.to(self.device)" in rule.fixed(program, unsafe=True).partition("class Judge")[2]
+
+
+KEPT = """
+    import torch
+
+    class Evaluator:
+        def fit(self, net, loader):
+            for x, y in loader:
+                x, y = x.to(self.device), y.to(self.device)
+                self.criterion(net(x), y).backward()
+
+        def collect(self, net, loader):
+            rows = []
+            for x, y in loader:
+                x = x.to(self.device)
+                rows.append((y, net.score(x){copied}))
+            return rows
+
+        def evaluate(self, context):
+            losses = []
+            for y, scores in context[self.key]:
+                losses.append(self.criterion(scores, y).item())
+            return losses
+"""
+
+
+@pytest.mark.parametrize(("copied", "lines"), [(".cpu()", [19]), ("", [12, 19])])
+def test_what_is_kept_beside_a_copy_on_the_host_stays_there(rule, copied: str, lines: list[int]) -> None:
+    source = Source("train.py", dedent(KEPT.format(copied=copied)).encode())
+    outcome = check(source, Options(frozenset({CODE}), suggestions=True))
+    assert isinstance(outcome, Checked)
+    assert [one.origin.line for one in outcome.findings] == lines
+
+
+def test_what_a_loop_gives_with_the_target_may_be_on_the_host_with_it(rule) -> None:
+    assert rule.findings(KEPT.format(copied=".cpu()")) == ()
+
+
+def test_a_number_of_something_else_is_none_of_a_loss(rule) -> None:
+    program = OBJECT.format(train="loss.backward()", evaluate="total += self.metric(out, y).item()")
+    assert rule.findings(program.replace("    def validate", OTHER)) == ()
 
 
 @pytest.mark.parametrize(

@@ -1622,3 +1622,19 @@ def test_what_is_copied_beside_it_is_a_tensor(rule) -> None:
                 plt.plot(self.coverages[name].mean(0))
     """
     assert "plt.plot(self.coverages[name].mean(0).cpu())" in rule.fixed(program, unsafe=True)
+
+
+DECODED = """
+import torch
+from nets import Net, decode, encode
+def main(args, device):
+    primer = torch.tensor(encode(args.f)){placed}
+    model = Net(args.n).to(device)
+    decode(primer[:args.n].numpy(), "a.mid")
+    return model.generate(primer[:args.n])
+"""
+
+
+@pytest.mark.parametrize(("placed", "told"), [("", False), (".to(device)", True)])
+def test_what_is_on_a_device_shares_no_memory_with_an_array(rule, placed: str, told: bool) -> None:
+    assert bool(rule.findings(DECODED.format(placed=placed))) is told

@@ -118,8 +118,8 @@ class Analysis:
             yield from (source for source in sources if source.is_on_host)
 
     def is_loss(self, call: Node) -> bool:
-        """Whether a call computes a loss: of torch, or of what a model gave, on the way to `backward`."""
-        if self.kinds.is_loss(call.args[0]):
+        """Whether a call computes a loss: of torch, by its name, or of what a model gave, on the way to `backward`."""
+        if self.kinds.is_loss(call.args[0]) or call in self.kinds.losses_by_name:
             return True
         trained = call in self.kinds.differentiable or self.kinds.is_trained(call.args[0])
         return trained and any(map(self._is_computed, call.args[1:]))

@@ -9,10 +9,11 @@ from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import argument, has_device, is_encoding, keyword
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.calls import bound, goes_through, left_to_default, method
+from devfix_codemods.placement.differentiable import is_held_loss
 from devfix_codemods.placement.dimensions import is_scalar
 from devfix_codemods.placement.host_functions import prepares_data
 from devfix_codemods.placement.kinds import PLACELESS
-from devfix_codemods.placement.naming import sounds_like_class, sounds_like_loss
+from devfix_codemods.placement.naming import sounds_like_class
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import HOST, Where, place_of
 from devfix_codemods.placement.returns import given_on_host
@@ -175,6 +176,8 @@ class Calls:
     def _strength_of_call(self, node: Node, otherwise: str) -> str:
         if node in self._kinds.differentiable or self._kinds.is_trained(node.args[0]):
             return "differentiable-method" if self._is_method_out_of_sight(node.args[0]) else "differentiable-call"
+        if node in self._kinds.losses_by_name:
+            return "loss-by-name"
         if node.args[0].op is Op.ATTR and node.args[0].extra in libraries.COMPUTING:
             return "module-method"
         return otherwise
@@ -183,7 +186,7 @@ class Calls:
         """A method of a base, or of an object, that is not read: it knows a device, and may place what it gets."""
         if callee.op is not Op.ATTR or name(callee) is not None or self._kinds.is_module(callee):
             return False
-        if callee.args[0] is callee.function.self_node and sounds_like_loss(str(callee.extra)):
+        if is_held_loss(callee):
             return False
         owner = self._births.class_of(callee.args[0])
         return owner is None or not owner.sets(str(callee.extra))

@@ -198,7 +198,14 @@ class Families:
         return plain and not known and not module
 
     def _is_member(self, node: Node) -> bool:
-        return node in self._births.used and not isinstance(node.syntax, ast.Starred) and node.op is not Op.CONST
+        if node not in self._births.used or isinstance(node.syntax, ast.Starred) or node.op is Op.CONST:
+            return False
+        return not self._is_kept_with_copies(node)
+
+    def _is_kept_with_copies(self, node: Node) -> bool:
+        """`rows.append((y, out.cpu()))`: a value that is only kept, beside what is copied to the host for that."""
+        users = self._users.get(node, ())
+        return bool(users) and all(one.op is Op.SEQUENCE and any(map(_is_copy, one.args)) for one in users)
 
     def _twin_loops(self) -> None:
         """What one loop over a loader moves, others move that call it the same."""
@@ -217,7 +224,9 @@ class Families:
                 users = self._users.get(one, ())
                 left = any(not is_measure(each) and each.op is not Op.PHI for each in users)
                 parts = any(each.op in _PARTS and self._births.moves_of(each) for each in users)
-                if one not in moved and left and not parts and not self._joined.is_moved(one):
+                if one in moved or parts or not left or self._is_kept_with_copies(one):
+                    continue
+                if not self._joined.is_moved(one):
                     self._births.beside_moved(one, None)
                     supports(self._graph, one, moved, "loop")
 
@@ -280,6 +289,11 @@ class Families:
             moved = {one: moves for one in row if (moves := self._births.moves_of(one))}
             rest = (one for one in row if moved and one not in moved and self._comes_from_outside(one))
             yield from (one for one in rest if not self._is_followed(one, moved))
+
+
+def _is_copy(node: Node) -> bool:
+    """`x.cpu()`, `x.detach().cpu().numpy()`"""
+    return node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in {"cpu", "numpy", "tolist"}
 
 
 def _loop_of(node: Node, base: Node) -> object:

@@ -17,6 +17,7 @@ from devfix_codemods.placement import uses
 from devfix_codemods.placement.annotations import annotated
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.data_graphs import data_graphs
+from devfix_codemods.placement.differentiable import differentiable, losses_by_name
 from devfix_codemods.placement.facts import Facts
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.same_class import made_by_one_class
@@ -80,7 +81,8 @@ class Kinds(Facts):
             self.say(node, Kind.ENCODING, 4)
         for evidence in _OF_USES:
             evidence(self)
-        self.differentiable = uses.differentiable(module, calls)
+        self.differentiable = differentiable(module, calls)
+        self.losses_by_name = losses_by_name(module)
         callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
         self._trained = {self.find(one) for one in callees}
         self._trained_names = {one.extra for one in callees if one.op is Op.PARAM}

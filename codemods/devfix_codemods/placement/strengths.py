@@ -100,6 +100,7 @@ STRENGTHS: dict[str, float] = {
     "recurrent-state": 0.98,
     "differentiable-call": 0.95,
     "differentiable-method": 0.6,
+    "loss-by-name": 0.8,
     "unknown-call": 0.5,
     "called-together": 0.7,
     "made-for-call": 0.75,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.ir.versions import FILLING
+from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.views import chain
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ _FILLING = frozenset({"fill", "sort", "put", "partition"})
 """Methods of arrays that change them."""
 _INTO = frozenset({"out", "dst"})
 """What functions call the array that gets their result."""
+
+_PLACED = MADE | {Birth.MOVE}
 
 
 class Written:
@@ -31,7 +34,8 @@ class Written:
         named = any(one.statement is not call.statement for one in self._users.get(call, ()))
         stored = call in self._stored and (not named or self._is_used_after(value, call))
         written = stored or any(self._writes(one, call, value) for one in self._users.get(call, ()))
-        return written and not any(map(self._births.graph.is_made, self._births.roots(value)))
+        roots = (root for part in chain(value) for root in self._births.roots(part))
+        return written and not any(self._births.graph.is_born(one, _PLACED) for one in roots)
 
     def _writes(self, user: Node, array: Node, tensor: Node) -> bool:
         if user.op is Op.ATTR:

@@ -26,6 +26,8 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
     if left or _is_converted(node) or _is_computed_twin(conflict) or detecting(analysis, node) is not None:
         return True
+    if _is_given_to_loss(analysis, node):
+        return True
     if any(one.link.startswith(_ALIKE) for one in analysis.graph.edges[node]) and _is_needed(conflict):
         return True  # others of its name, or its making, are moved
     if meeting is None or (meeting.before is None and node not in meeting.node.args):
@@ -82,6 +84,17 @@ def _is_computed_twin(conflict: Conflict) -> bool:
     node = conflict.birth.node
     computed = node.op is Op.CALL and node.args[0].op is Op.ATTR and name_of(node.args[0]) is None
     return computed and any(one.startswith("twin-") for one in conflict.links)
+
+
+def _is_given_to_loss(analysis: Analysis, node: Node) -> bool:
+    """Whether a loss gets a value by itself, or what a method makes of it: with one number of it, it gets tensors."""
+    made = [one for one in analysis.module.users.get(node, ()) if one.op is Op.ATTR and one.args[0] is node]
+    methods = [call for one in made for call in analysis.module.users.get(one, ()) if call.args[0] is one]
+    return any(
+        user.op is Op.CALL and user in analysis.kinds.losses_by_name and given in user.args[1:]
+        for given in (node, *methods)
+        for user in analysis.module.users.get(given, ())
+    )
 
 
 def _is_converted(node: Node) -> bool:
