@@ -81,7 +81,7 @@ class DiskFiles:
 
     def _note_time(self, folder: str) -> None:
         while folder not in self.times:
-            if (time := changed(folder)) != NONE:
+            if (time := changed(folder)) != NONE or not folder:
                 self.times[folder] = time
                 return
             folder = os.path.dirname(folder)

@@ -254,7 +254,11 @@ class Calls:
         return is_told or self._kinds.of(node) in PLACELESS
 
     def _may_be_module(self, callee: Node) -> bool:
-        """Whether what is called on the way to `backward` may have parameters; a class, `Variable(x)`, has none."""
+        """Whether what is called on the way to `backward` may have parameters; a class, `Variable(x)`, has none, nor
+        has a method."""
+        if callee.op is Op.ATTR and callee.args[0] is callee.function.self_node:
+            owner = self._births.class_of(callee.args[0])
+            return owner is not None and owner.sets(str(callee.extra))
         return callee.op not in {Op.REF, Op.ATTR} and not (callee.op is Op.GLOBAL and sounds_like_class(callee))
 
     def _gets_module_and_tensor(self, given: tuple[Node, ...]) -> bool:

@@ -40,7 +40,7 @@ class Loaders:
                 or any(self._places(one) for one in self.calls_of(iterable))
                 or any(map(self._moves, self.collations.of(iterable)))
                 or self._kinds.find(iterable) in self._told
-                or any(self._kinds.find(one) is self._kinds.find(iterable) for one in self._births.wrapped)
+                or self._is_wrapped(iterable)
             )
         return found
 
@@ -62,6 +62,13 @@ class Loaders:
     def _told(self) -> set[Node]:
         """What stands for the results of calls that are told a device: loaders of timm and dgl place batches."""
         return {self._kinds.find(one) for one in self._births.module.of(Op.CALL) if self._is_told(one)}
+
+    def _is_wrapped(self, iterable: Node) -> bool:
+        """Whether some caller gives what something makes that is not read: of what gives a loader, that is known."""
+        given = self._kinds.elsewhere.get(iterable, ())
+        if given and all(one in self._made for one in given):
+            return False
+        return any(self._kinds.find(one) is self._kinds.find(iterable) for one in self._births.wrapped)
 
     def _places(self, loader: Node) -> bool:
         if any(map(self._moves, self.collations.of(loader))):

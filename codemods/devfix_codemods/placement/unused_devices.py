@@ -164,7 +164,7 @@ class UnusedDevices:
             for one in beside:
                 alike[_making(one)].append(one)
             for one in members if beside else ():
-                if one in joined or self._uses.ends_on_host(one) or self._is_for_loader(one):
+                if one in joined or self._uses.ends_on_host(one) or self._is_taken_along(one):
                     continue  # moved alone, it would meet the others on the host, where workers read it
                 self._left_out(one, beside, alike.get(_making(one), ()))
 
@@ -193,11 +193,12 @@ class UnusedDevices:
         made = (self._graph.is_made(one) for one in self._births.roots(told))
         return not self._births.is_move(told) or any(made)
 
-    def _is_for_loader(self, made: Node) -> bool:
-        """Whether a value, or what is computed of it, becomes the data of a loader, which reads that on the host."""
+    def _is_taken_along(self, made: Node) -> bool:
+        """Whether a value, or what is computed of it, becomes the data of a loader, which reads that on the host, or a
+        weight of a module, with which it is moved."""
         kinds, into = self._births.kinds, _INTO | _HOLDING | {Op.ITER}
         computed = self._computed(made, into)
-        return any(one.op is Op.CALL and kinds.of(one) in {Kind.DATASET, Kind.LOADER} for one in computed)
+        return any(one.op is Op.CALL and kinds.of(one) in _TAKING_ALONG for one in computed)
 
     def _placed_again(self) -> Iterator[Node]:
         """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""
@@ -213,6 +214,9 @@ class UnusedDevices:
             yield one
             if len(pending) < MOST_STEPS:
                 pending += (each for each in self._users.get(one, ()) if each.op in into and each not in pending)
+
+
+_TAKING_ALONG = frozenset({Kind.DATASET, Kind.LOADER, Kind.MODULE})
 
 
 def _making(made: Node) -> str:

@@ -35,7 +35,7 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     operand = meeting.before.node if meeting.before is not None else node
     operation = meeting.node
     if operation.op is not Op.CALL or operand not in operation.args:
-        loaded = conflict.birth.birth is Birth.LOADER
+        loaded = conflict.birth.birth is Birth.LOADER or _is_measured(analysis, node)
         return (operation.op in {Op.OPERATION, Op.COMPARE} and loaded) or operation.extra == "MatMult"
     if (
         analysis.births.loaders.may_be_none(node)
@@ -84,6 +84,12 @@ def _is_computed_twin(conflict: Conflict) -> bool:
     node = conflict.birth.node
     computed = node.op is Op.CALL and node.args[0].op is Op.ATTR and name_of(node.args[0]) is None
     return computed and any(one.startswith("twin-") for one in conflict.links)
+
+
+def _is_measured(analysis: Analysis, node: Node) -> bool:
+    """`x.shape`, `x.size(0)`: what a tensor is added to, and has a shape, is a tensor."""
+    users = analysis.module.users.get(node, ())
+    return any(one.op is Op.ATTR and one.args[0] is node and one.extra in {"shape", "size"} for one in users)
 
 
 def _is_given_to_loss(analysis: Analysis, node: Node) -> bool:
