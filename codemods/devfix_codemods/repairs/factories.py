@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from devfix_codemods.edits.operations import ReplaceExpression
+from devfix_codemods.ir import Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.graph import Turn
@@ -60,6 +61,7 @@ def factory(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
                 yield Cut((with_keyword(source, call, suffix.chosen, "device"),), f"Make it on `{suffix.chosen}`")
     yield from at_call(analysis, source, conflict)
     yield from unpacked(analysis, source, conflict)
+    yield from _where_unpacked(analysis, source, conflict)
     yield from in_row(source, conflict)
     yield from at_meeting(analysis, source, conflict)
     yield from beside_sibling(analysis, source, conflict)
@@ -81,10 +83,23 @@ def array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
     yield from wrapped(analysis, source, conflict)
     yield from unpacked(analysis, source, conflict)
     yield from taken_along(analysis, source, conflict)
+    yield from _where_unpacked(analysis, source, conflict)
     point = before(conflict.birth.node)
     for suffix in suffixes(analysis, conflict, point) if point is not None else ():
         if suffix.test is not None:
             yield from behind_list(source, conflict, suffix)
+
+
+def _where_unpacked(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`states, actions = memory.sample(n)`: what a function gives is moved where its caller has a name for it."""
+    for at, step in enumerate(conflict.path):
+        if step.edge.site < 0 and step.edge.turn is Turn.UP and step.node.op is Op.ITEM:
+            if isinstance(step.node.syntax, ast.Name):
+                birth = replace(conflict.birth, node=step.node)
+                there = replace(conflict, birth=birth, path=conflict.path[at + 1 :])
+                yield from (replace(one, at_call=True) for one in beside_sibling(analysis, source, there))
+                yield from (replace(one, at_call=True) for one in behind_birth(analysis, source, there))
+            return
 
 
 def _is_mask(call: ast.Call) -> bool:
