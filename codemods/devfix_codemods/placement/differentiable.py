@@ -1,7 +1,8 @@
 """What models and losses compute: what reaches `backward`, or is read as the number that a loss gives."""
 
 from devfix_codemods.ir import Function, Module, Node, Op
-from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.items import whole
+from devfix_codemods.ir.keys import method_name, name
 from devfix_codemods.placement.naming import sounds_like_loss
 
 
@@ -47,7 +48,7 @@ def losses_by_name(module: Module) -> set[Node]:
 def _read_as_number(node: Node) -> Node | None:
     """`x` of `x.item()` and of `float(x)`."""
     callee = node.args[0]
-    if callee.op is Op.ATTR and callee.extra == "item" and name(callee) is None:
+    if method_name(node) == "item" and name(callee) is None:
         return callee.args[0]
     return node.args[1] if len(node.args) == 2 and name(callee) == "builtins.float" else None
 
@@ -56,18 +57,13 @@ def _is_loss(value: Node) -> bool:
     """Whether what nobody imports, and has the name of a loss, computes a value of two, of which a call gave one."""
     if value.op is not Op.CALL or len(value.args) < _OPERANDS or name(value.args[0]) is not None:
         return False
-    return is_held_loss(value.args[0]) and any(map(_is_computed, value.args[1:]))
-
-
-def _is_computed(value: Node) -> bool:
-    """`out`, `out[0]`, `out.logits` of `out = net(x)`."""
-    while value.op in {Op.ITEM, Op.ATTR} and value.args:
-        value = value.args[0]
-    return value.op is Op.CALL
+    return is_held_loss(value.args[0]) and any(whole(one, _PARTS).op is Op.CALL for one in value.args[1:])
 
 
 _OPERANDS = 3
 """The callee, what a model gave, and the target."""
+_PARTS = frozenset({Op.ITEM, Op.ATTR})
+"""`out[0]` and `out.logits`, of `out = net(x)`."""
 
 
 def is_held_loss(callee: Node) -> bool:

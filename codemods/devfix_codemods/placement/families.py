@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.items import is_slice
-from devfix_codemods.ir.keys import key, names
+from devfix_codemods.ir.keys import key, method_name, names
 from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
 from devfix_codemods.placement.calls import maker, method, returned_at
 from devfix_codemods.placement.displays import left_in_displays
@@ -293,7 +293,7 @@ class Families:
 
 def _is_copy(node: Node) -> bool:
     """`x.cpu()`, `x.detach().cpu().numpy()`"""
-    return node.op is Op.CALL and node.args[0].op is Op.ATTR and node.args[0].extra in {"cpu", "numpy", "tolist"}
+    return method_name(node) in {"cpu", "numpy", "tolist"}
 
 
 def _loop_of(node: Node, base: Node) -> object:

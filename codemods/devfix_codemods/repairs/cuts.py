@@ -6,6 +6,7 @@ from itertools import takewhile
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Op
+from devfix_codemods.ir.keys import method_name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.graph import Source as Placed
@@ -123,7 +124,7 @@ def _is_asked_by_unread(analysis: Analysis, conflict: Conflict) -> bool:
 def _may_be_array(analysis: Analysis, conflict: Conflict) -> bool:
     """Whether a function of numpy reads what nothing shows to be a tensor: an array has no `.cpu()`."""
     reader = conflict.birth.by
-    if reader is not None and reader.args[0].op is Op.ATTR and reader.args[0].extra == "numpy":
+    if reader is not None and method_name(reader) == "numpy":
         return False
     if conflict.path[:1] and conflict.path[0].edge.link == "call" and conflict.end.birth is Birth.PARAMETER:
         return True  # what a function gives that others use for tensors

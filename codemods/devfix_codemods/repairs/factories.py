@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.ir import Op
@@ -95,10 +96,9 @@ def _where_unpacked(analysis: Analysis, source: Source, conflict: Conflict) -> I
     for at, step in enumerate(conflict.path):
         if step.edge.site < 0 and step.edge.turn is Turn.UP and step.node.op is Op.ITEM:
             if isinstance(step.node.syntax, ast.Name):
-                birth = replace(conflict.birth, node=step.node)
-                there = replace(conflict, birth=birth, path=conflict.path[at + 1 :])
-                yield from (replace(one, at_call=True) for one in beside_sibling(analysis, source, there))
-                yield from (replace(one, at_call=True) for one in behind_birth(analysis, source, there))
+                there = _as_of(conflict, at)
+                cuts = chain(beside_sibling(analysis, source, there), behind_birth(analysis, source, there))
+                yield from (replace(one, at_call=True) for one in cuts)
             return
 
 
@@ -116,8 +116,13 @@ def _loaded(conflict: Conflict) -> Conflict | None:
     """The conflict of what is loaded, where a file is all that has been made: others may read that as well."""
     for at, step in enumerate(conflict.path):
         if step.edge.link == "loaded-again" and step.edge.turn is Turn.UP:
-            return replace(conflict, birth=replace(conflict.birth, node=step.node), path=conflict.path[at + 1 :])
+            return _as_of(conflict, at)
     return None
+
+
+def _as_of(conflict: Conflict, at: int) -> Conflict:
+    """The conflict of what a value has become behind a step of its path."""
+    return replace(conflict, birth=replace(conflict.birth, node=conflict.path[at].node), path=conflict.path[at + 1 :])
 
 
 def _without_device(source: Source, call: ast.AST | None) -> Cut | None:

@@ -97,7 +97,7 @@ def _is_given_to_loss(analysis: Analysis, node: Node) -> bool:
     made = [one for one in analysis.module.users.get(node, ()) if one.op is Op.ATTR and one.args[0] is node]
     methods = [call for one in made for call in analysis.module.users.get(one, ()) if call.args[0] is one]
     return any(
-        user.op is Op.CALL and user in analysis.kinds.losses_by_name and given in user.args[1:]
+        user in analysis.kinds.losses_by_name and given in user.args[1:]
         for given in (node, *methods)
         for user in analysis.module.users.get(given, ())
     )
