@@ -52,9 +52,9 @@ def found_by(program: Program, rules: Iterable[Rule], owners: Iterable[Rule], op
             foreign = is_foreign(rule.code)
             return Failed(f"{reason}; {blame(rule.code)}" if foreign else reason, internal=not foreign)
     placed = [one for one in _placed(program, owners) if not _moves_nothing(program.source, one)]
-    respelling = {rule.code for rule in rules if rule.respells}
+    respelling = frozenset(rule.code for rule in rules if rule.respells)
     solving = [one for one in findings.shown if one.code not in respelling]
-    for finding in _outliving(program.source, _told_once(findings, placed, options), solving):
+    for finding in _outliving(program.source, _told_once(findings, placed, options, respelling), solving):
         if options.shows(finding):
             findings.shown.append(_applicable(program, finding))
         else:
@@ -69,11 +69,14 @@ def _placed(program: Program, owners: Iterable[Rule]) -> Iterator[Finding]:
             yield from conflict_findings(program.placement, program.source, rule.code, rule.name, rule.owns)
 
 
-def _told_once(findings: Found, placed: Iterable[Finding], options: Options) -> list[Finding]:
+def _told_once(
+    findings: Found, placed: Iterable[Finding], options: Options, respelling: frozenset[str]
+) -> list[Finding]:
     """`placed` without what others tell of; one of those that cannot repair its cause leaves it to one that can."""
     left = []
+    told = [one for one in (*findings.shown, *findings.hidden) if one.code not in respelling]
     for one in placed:
-        same = [other for other in (*findings.shown, *findings.hidden) if same_cause(one, other)]
+        same = [other for other in told if same_cause(one, other)]
         repairs = one.fix is not None and one.fix.safety is not Safety.SUGGESTION and options.shows(one)
         if repairs and all(other.fix is None and other.code != one.code for other in same):  # a rule has its reasons
             findings.shown[:] = [other for other in findings.shown if other not in same]

@@ -40,3 +40,60 @@ def test_a_copy_that_is_moved_by_itself(placed) -> None:
 def test_a_copy_of_a_model_that_stays(placed) -> None:
     program = PROGRAM.format(before=MODULE, after="", kept="teacher.parameters()")
     assert placed(program.replace("model.to(device)", "").replace("x.to(device)", "x")).births == []
+
+
+CLASS = """
+    import copy
+    class EMA:
+        def __init__(self, {given}):
+            self.kept = {kept}
+        def update(self, {given}):
+            for kept, live in zip({averages}, {weights}):
+                kept.mul_(0.9).add_(live, alpha=0.1)
+    def train(loader, device):
+        model = nn.Linear(4, 2)
+        {before}
+        model.to(device)
+        {after}
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            with torch.no_grad():
+                ema.update({argument})
+"""
+CLASSES = {
+    "a copy of the module": ("model", "copy.deepcopy(model)", "self.kept.parameters()"),
+    "copies of its weights": ("model", "[p.detach().clone() for p in model.parameters()]", "self.kept"),
+    "a dict of them": (
+        "model",
+        "{k: v.clone() for k, v in model.named_parameters()}",
+        "self.kept.values()",
+    ),
+    "of what it is given of the module": ("weights", "[p.clone() for p in weights]", "self.kept"),
+}
+
+
+def _of_class(given: str, kept: str, averages: str, *, early: bool, more: str = "") -> str:
+    argument, weights = ("model", "model.parameters()") if given == "model" else ("model.parameters()", "weights")
+    made = f"ema = EMA({argument})"
+    before, after = (made, more) if early else (more, made)
+    return CLASS.format(
+        given=given, kept=kept, averages=averages, weights=weights, argument=argument, before=before, after=after
+    )
+
+
+@pytest.mark.parametrize("taken", CLASSES.values(), ids=CLASSES)
+def test_a_class_that_copies_the_module_after_the_move(placed, taken: tuple[str, str, str]) -> None:
+    assert placed(_of_class(*taken, early=False)).births == []
+
+
+@pytest.mark.parametrize("taken", CLASSES.values(), ids=CLASSES)
+def test_a_class_that_copies_the_module_before_the_move(placed, taken: tuple[str, str, str]) -> None:
+    (birth,) = placed(_of_class(*taken, early=True)).births
+    assert birth in taken[1]
+
+
+@pytest.mark.parametrize("more", ["other = EMA(model.to(device))", "make = EMA", "other = EMA(load())"])
+def test_a_class_that_gets_others_too(placed, more: str) -> None:
+    taken = CLASSES["copies of its weights"]
+    assert placed(_of_class(*taken, early=True, more=f"{more}; keep(make)")).births == []

@@ -147,3 +147,17 @@ def test_a_choice_of_what_is_computed_of_itself_is_asked_for_its_device(placed) 
 def test_a_choice_of_what_is_made_is_not(placed) -> None:
     found = placed(ASKED.format(other="torch.eye(3)"))
     assert all("asked-for-device" not in one.links for one in found.conflicts)
+
+
+GIVEN = "from rows import draw\nclass Block(nn.Module):\n    def forward(self, x):\n        return x, draw({given}).rsample(){moved}\n"
+
+
+@pytest.mark.parametrize("given", ["torch.zeros(x.size(0))", "*(torch.zeros(x.size(0)),)", "[torch.zeros(x.size(0))]"])
+def test_what_is_made_of_it_is_moved(placed, given: str) -> None:
+    assert placed(GIVEN.format(given=given, moved="[0].cuda()")).conflicts == []
+
+
+@pytest.mark.parametrize("given", ["torch.zeros(x.size(0))", "*(torch.zeros(x.size(0)),)", "[torch.zeros(x.size(0))]"])
+def test_what_is_made_of_it_is_not_moved(placed, given: str) -> None:
+    (found,) = placed(GIVEN.format(given=given, moved="[0]")).conflicts
+    assert found.links[0] == "fits"

@@ -216,3 +216,45 @@ def test_whose_object_it_is(program: str, owner: str | None) -> None:
     analysis, (value,) = _asked(program)
     found = analysis.kinds.class_of(value)
     assert (found.name if found else None) == owner
+
+
+WEIGHTS = """
+    def update(net: nn.Module, optimizer: torch.optim.Optimizer, rows):
+        for {target} in {rows}:
+            keep({kept})
+    def call(net: nn.Module, optimizer: torch.optim.Optimizer):
+        update(net, optimizer, {given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "rows", "kept", "given"),
+    [
+        ("k, v", "net.named_parameters()", "k", "3"),
+        ("k", "net.state_dict()", "k", "3"),
+        ("k, v", "optimizer.state_dict().items()", "v", "3"),
+        ("k, v", "rows", "v", "net.children()"),
+    ],
+)
+def test_no_weight(placed, told, target: str, rows: str, kept: str, given: str) -> None:
+    assert _kept(placed(WEIGHTS.format(target=target, rows=rows, kept=kept, given=given)), told) is not Kind.TENSOR
+
+
+@pytest.mark.parametrize(
+    ("target", "rows", "kept", "given"),
+    [
+        ("k, v", "net.named_parameters()", "v", "3"),
+        ("v", "net.buffers()", "v", "3"),
+        ("k, v", "net.state_dict().items()", "v", "3"),
+        ("v", "net.state_dict().values()", "v", "3"),
+        ("v", "rows", "v", "net.parameters()"),
+        ("k, v", "rows", "v", "net.named_buffers()"),
+    ],
+)
+def test_a_weight(placed, told, target: str, rows: str, kept: str, given: str) -> None:
+    assert _kept(placed(WEIGHTS.format(target=target, rows=rows, kept=kept, given=given)), told) is Kind.TENSOR
+
+
+def _kept(found, told) -> Kind | None:
+    (kept,) = [one for one in found.analysis.module.nodes() if told(one).startswith("keep(")]
+    return found.analysis.kinds.of(kept.args[1])

@@ -8,15 +8,10 @@ from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.ordering.models import Models, block_of, call_of
+from devfix_codemods.repairs.late_moves import means_the_same, move_after
 
-_HARMLESS = frozenset(
-    {"parameters", "named_parameters", "load_state_dict", "state_dict", "train", "eval", "to", "cuda"}
-    | {"configure_optimizers"}
-)
-"""What may be asked of a model between the old place of its move and the new one."""
 _EAGER = ("torch.optim.Adagrad", "torch.optim.adagrad.Adagrad")
 """Optimizers that make state in their constructor. Source: torch/optim of torch 2.13."""
-_READ = frozenset({Op.GLOBAL, Op.REF})
 _MOST_PARTS = 60
 
 
@@ -63,13 +58,15 @@ class Optimizers:
             model = _configured(call) or self._optimized(call)
             if model is None or not isinstance(call.statement, ast.Assign | ast.AnnAssign) or self._touches_state(call):
                 continue
-            move = self._move_after(call, model)
-            state = self._state(call, model, move) if move is not None else None
-            if state is not None and move is not None and state.statement is not None and move.statement is not None:
+            late = move_after(self._births, call, model, call.statement)
+            if late is None:
+                continue
+            move, moving = late.move, late.statement
+            state = self._state(call, model, move)
+            if state is not None and state.statement is not None and move.statement is not None:
                 certain = method(call) != "configure_optimizers"
                 why = "may have state" if not certain else "makes its state" if state is call else "gets its state"
-                moving = _standing_in(block_of(self._index, call.statement), move) or move.statement
-                movable = self._means_the_same(call, model, move, moving)
+                movable = means_the_same(call, model, late, call.statement)
                 text = self._text(move)
                 yield Early(text, call.statement, state.statement, move.statement, moving, why, certain, movable)
 
@@ -110,31 +107,6 @@ class Optimizers:
             one.op is Op.ATTR and one.extra == "state" and call in self._births.way(one.args[0])
             for one in call.function.nodes
         )
-
-    def _move_after(self, call: Node, model: Node) -> Node | None:
-        """`model.to(device)` or `model = model.to(device)` further down in the block: the first one of all."""
-        assert call.statement is not None
-        block = block_of(self._index, call.statement)
-        for one in call.function.nodes:
-            if one.index > call.index and self._births.is_move(one) and one.args[0].args[0] is model:
-                stands = _standing_in(block, one) is not None
-                return one if stands and self._births.is_elsewhere(one) else None
-        return None
-
-    def _means_the_same(self, call: Node, model: Node, move: Node, moving: ast.stmt) -> bool:
-        """Whether the names of the move are bound before the optimizer, and nothing between needs the model there."""
-        function = call.function
-        assert call.statement is not None
-        then, now = function.before[call.statement], function.before[moving]
-        words = {one.id for one in ast.walk(moving) if isinstance(one, ast.Name)}
-        attributes = {one.attr for one in ast.walk(moving) if isinstance(one, ast.Attribute)}
-        for where, value in now.items():
-            read = where in words if isinstance(where, str) else where[1] in attributes
-            fresh = value.op in _READ or (value.op is Op.ATTR and value.args[0] is where[0])
-            if read and then.get(where) is not value and not fresh:
-                return False
-        between = (one for one in function.nodes if call.index < one.index < move.index)
-        return not any(_uses(one, model) for one in between if one.statement is not move.statement)
 
     # A model that is taken away
 
@@ -183,21 +155,3 @@ def _configured(call: Node) -> Node | None:
         return None
     model = call.args[0].args[0]
     return model if model is not call.function.self_node else None
-
-
-def _standing_in(block: list[ast.stmt], move: Node) -> ast.stmt | None:
-    """The statement of a block that is a move, or moves under a condition, and does nothing else."""
-    for one in block:
-        inner = one.body[0] if isinstance(one, ast.If) and len(one.body) == 1 and not one.orelse else one
-        if inner is move.statement and getattr(inner, "value", None) is move.syntax:
-            return one
-    return None
-
-
-def _uses(node: Node, model: Node) -> bool:
-    """Whether a value is made of the model, otherwise than is harmless before the model is moved, and after."""
-    if node.op is Op.ATTR and node.args[0] is model:
-        return False
-    return any(
-        one is model or (one.op is Op.ATTR and one.args[0] is model and one.extra not in _HARMLESS) for one in node.args
-    )

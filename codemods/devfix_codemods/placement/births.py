@@ -11,7 +11,7 @@ from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device, is_encoding, keyword
 from devfix_codemods.placement.attributes import Attributes
 from devfix_codemods.placement.batches import Batches
-from devfix_codemods.placement.copied import copied
+from devfix_codemods.placement.copied import Early, copied
 from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.device_reads import DeviceReads
@@ -75,8 +75,8 @@ class Births:
         self.callees = {node.args[0] for node in module.of(Op.CALL)}
         self.wanted: dict[tuple[Node, Node], Wanted] = {}
         """Of an argument and a device that a function of another file gets, where that wants one on the other."""
-        self.copied: set[Node] = set()
-        """Copies that stay where they are when what they were taken of is moved."""
+        self.copied: dict[Node, list[Early]] = {}
+        """Copies that stay where they are when what they were taken of is moved, and by which calls they are taken."""
         self.read_elsewhere: set[Node] = set()
         """Calls of functions of other files of which each part that is unpacked is known to be made, moved or kept."""
         self.told_elsewhere: set[Node] = set()

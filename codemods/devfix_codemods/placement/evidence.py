@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_metric_class, kind, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Node, Op
+from devfix_codemods.ir.elements import VALUE
 from devfix_codemods.ir.items import whole
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.ir.simple import REGISTERING
 from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.indices import compared, indices, slices_columns
@@ -158,6 +159,17 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
     if method == "transpose" and len(call.args) > 3:  # tensors swap two axes
         kinds.say(base, Kind.ARRAY, 3)
         kinds.say(call, Kind.ARRAY, 9)
+
+
+def gives_weights(kinds: "Kinds", iterable: Node, part: object) -> bool:
+    """Whether a part of each element of a value, or each, is a parameter or a buffer: `v` of `state_dict().items()`."""
+    asked = method_name(iterable)
+    if asked == "state_dict":  # that of an optimizer holds more
+        return part == VALUE and kinds.of(iterable.args[0].args[0]) is Kind.MODULE
+    return (asked, part) in _OF_WEIGHTS
+
+
+_OF_WEIGHTS = {("parameters", None), ("buffers", None), ("named_parameters", 1), ("named_buffers", 1)}
 
 
 def of_item(kinds: "Kinds", node: Node) -> None:

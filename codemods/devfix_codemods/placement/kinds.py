@@ -184,11 +184,16 @@ class Kinds(Facts):
         return bool(called) and len(self.given.get(parameter, ())) >= len(called)
 
     def all_calls(self, function: Function) -> list[Node]:
-        """The calls of a function that is named nowhere else in this file."""
+        """The calls of a function, or of a constructor, that is named nowhere else in this file."""
         called = self.calls_of(function)
+        if function.name == "__init__" and function.owner is not None:
+            return [] if function.owner in self._handed_on or self._is_base(function.owner) else called
         callees = {call.args[0] for call in called}
         named = self._spelled.get(function.name, ()) if called else ()
         return called if all(node in callees for node in named) else []
+
+    def _is_base(self, owner: Class) -> bool:
+        return any(owner in one.lineage() for one in self.module.classes if one is not owner)
 
     def is_handed_on(self, function: Function) -> bool:
         """Whether something is done with a function beside calling it: it is given, kept or returned."""
@@ -211,7 +216,7 @@ class Kinds(Facts):
         kept = {store.value for store in self.module.stores if not store.is_attribute} | self.module.returned
         return {
             node.extra
-            for node in self.module.of(Op.FUNCTION)
+            for node in (*self.module.of(Op.FUNCTION), *self.module.of(Op.CLASS))
             if node in kept or any(node in one.args[one.op is Op.CALL :] for one in users.get(node, ()))
         }
 
@@ -325,7 +330,15 @@ _LOSS_FUNCTIONS = frozenset(
 )
 _HOLDING = frozenset({Kind.SEQUENCE, Kind.MAPPING})
 _OF_USES = (
-    *(same_kinds, uses.made_of_one, uses.asked_for_both, uses.made_of_pictures, of_fields, uses.parts_of_displays),
+    *(
+        same_kinds,
+        uses.given_weights,
+        uses.made_of_one,
+        uses.asked_for_both,
+        uses.made_of_pictures,
+        of_fields,
+        uses.parts_of_displays,
+    ),
     *(uses.given_and_got, uses.parts_of_one, uses.given_to_modules, uses.moved_callables, uses.moved_operands),
     *(uses.masked, uses.keys, made_by_one_class, uses.called_with_encodings),
 )

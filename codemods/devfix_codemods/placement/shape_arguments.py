@@ -199,7 +199,7 @@ def _is_known(method: str) -> bool:
 
 _COLLECTING = frozenset({"append", "extend", "insert", "add", "update"})
 """Methods of containers: what they hold is often read on the host."""
-_COMPUTED = frozenset({Op.CALL, Op.ATTR, Op.OPERATION, Op.COMPARE})
+_COMPUTED = frozenset({Op.CALL, Op.ATTR, Op.ITEM, Op.OPERATION, Op.COMPARE, Op.SEQUENCE})
 _CARRYING = frozenset({Op.OPERATION, Op.SEQUENCE, Op.ITEM})
 _SHOWING = frozenset({Effect.SAME, Effect.PASS})
 _READING = frozenset({Effect.SYNC, Effect.NEEDS_HOST, Effect.TO_HOST})

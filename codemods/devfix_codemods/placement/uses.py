@@ -14,13 +14,22 @@ from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.arguments import is_encoding, is_none
 from devfix_codemods.placement.calls import bound, returned_at
 from devfix_codemods.placement.calls import method as method_of
-from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor
+from devfix_codemods.placement.evidence import UNKNOWN, gives_tensor, gives_weights
 from devfix_codemods.placement.indices import compared, indices, slices_columns
 from devfix_codemods.placement.looked_up import makes_object
 from devfix_codemods.placement.naming import sounds_like_pipeline
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.kinds import Kinds
+
+
+def given_weights(kinds: "Kinds") -> None:
+    """The elements of a parameter that all callers give the weights of a module: `EMA(model.parameters())`."""
+    for node in (*kinds.module.of(Op.ITER), *kinds.module.of(Op.ITEM)):
+        each = node.args[0] if node.op is Op.ITER else node.args[0].args[0] if node.args[0].op is Op.ITER else None
+        given = kinds.given.get(each, ()) if each is not None else ()
+        if given and all(gives_weights(kinds, one, node.extra) for one in given):
+            kinds.say(node, Kind.TENSOR)
 
 
 def made_of_one(kinds: "Kinds") -> None:

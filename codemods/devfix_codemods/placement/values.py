@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, kind, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
-from devfix_codemods.ir.keys import method_name, name, names
+from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.calls import bound, getter, method
-from devfix_codemods.placement.evidence import UNKNOWN, of_api, of_item, of_method, of_tokenizer
+from devfix_codemods.placement.evidence import UNKNOWN, gives_weights, of_api, of_item, of_method, of_tokenizer
 from devfix_codemods.placement.looked_up import is_looked_up, makes_module
 from devfix_codemods.placement.naming import bound_name, is_device_text, sounds_like_class
 from devfix_codemods.placement.pass_through import passed
@@ -160,9 +160,15 @@ def _comprehension(kinds: "Kinds", node: Node) -> None:
 def _iter(kinds: "Kinds", node: Node) -> None:
     if calls_builtin(node.args[0], "range"):
         kinds.say(node, Kind.NUMBER, 1)
-    if method_name(node.args[0]) in {"parameters", "buffers"}:
+    if gives_weights(kinds, node.args[0], node.extra):
         kinds.say(node, Kind.TENSOR)
     _iterated(kinds, node.args[0])
+    of_item(kinds, node)
+
+
+def _item(kinds: "Kinds", node: Node) -> None:
+    if node.args[0].op is Op.ITER and gives_weights(kinds, node.args[0].args[0], node.extra):
+        kinds.say(node, Kind.TENSOR)
     of_item(kinds, node)
 
 
@@ -242,7 +248,7 @@ _HANDLERS = {
     Op.ENTER: _enter,
     Op.OPERATION: _operation,
     Op.COMPARE: _compare,
-    Op.ITEM: of_item,
+    Op.ITEM: _item,
     Op.ITER: _iter,
     Op.SEQUENCE: _sequence,
     Op.MAPPING: _mapping,

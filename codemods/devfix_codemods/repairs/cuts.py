@@ -19,6 +19,7 @@ from devfix_codemods.repairs.cut import SAFE, SUGGESTION, UNSAFE, Cut
 from devfix_codemods.repairs.elements import element
 from devfix_codemods.repairs.factories import array, factory
 from devfix_codemods.repairs.host_callers import leaves_half, leaves_operand, meets_encoding, meets_host
+from devfix_codemods.repairs.late_moves import before_copy
 from devfix_codemods.repairs.modules import beside_module, made_module, where_given
 from devfix_codemods.repairs.readers import copies, wanted_on_host
 from devfix_codemods.repairs.repeated_moves import moved_again
@@ -152,10 +153,16 @@ def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
     return (one for one in sound if not moves_row(analysis, source, conflict, one))
 
 
+def _array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    yield from before_copy(analysis, source, conflict)
+    yield from array(analysis, source, conflict)
+
+
 def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     if UNREGISTERED in conflict.birth.links:
         yield from registered(analysis, source, conflict)
         return
+    yield from before_copy(analysis, source, conflict)
     yield from moved_again(analysis, source, conflict)
     yield from beside_module(analysis, source, conflict)
     if conflict.birth.node.op is Op.ITEM:
@@ -177,7 +184,7 @@ def _reader(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
 
 _BY_BIRTH = {
     Birth.FACTORY: factory,
-    Birth.ARRAY: array,
+    Birth.ARRAY: _array,
     Birth.LOADER: element,
     Birth.SIBLING: element,
     Birth.ENCODING: wrapped,

@@ -45,13 +45,13 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.assumptions.index import Index
-from devfix_codemods.edits.operations import Edit, InsertStatement, RemoveStatement, ReplaceExpression
+from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
 from devfix_codemods.ir import Node
 from devfix_codemods.ordering.optimizers import Early, Optimizers, TakenAway
 from devfix_codemods.program import Program
+from devfix_codemods.repairs.late_moves import moved_before
 from devfix_codemods.rules import Rule
-from devfix_codemods.source import Span
 
 
 def check(program: Program) -> Iterator[Finding]:
@@ -66,7 +66,7 @@ def check(program: Program) -> Iterator[Finding]:
 
 
 def _early(program: Program, early: Early) -> Finding:
-    edits = _edits(program, early)
+    edits = moved_before(program.source, early.built, early.moving) if early.movable else ()
     safety = Safety.MANUAL if not edits else Safety.SAFE if early.certain else Safety.UNSAFE
     title = f"Move `{early.model}` before its optimizer is built"
     return Finding(
@@ -83,19 +83,6 @@ def _early(program: Program, early: Early) -> Finding:
         fix=Fix(safety, title, edits),
         advice=None if edits else f"move `{early.model}` before this optimizer is built",
     )
-
-
-def _edits(program: Program, early: Early) -> tuple[Edit, ...]:
-    if not early.movable:
-        return ()
-    span = program.source.span(early.moving)
-    code = program.source.segment(span).rstrip("; ").replace("\n" + _indentation(program, span), "\n")
-    return (InsertStatement(program.source.span(early.built), "before", code), RemoveStatement(span))
-
-
-def _indentation(program: Program, span: Span) -> str:
-    """What stands in front of a statement that has a line of its own."""
-    return program.source.lines[span.line - 1][: span.column]
 
 
 # A model that is taken away
