@@ -149,7 +149,12 @@ def test_a_choice_of_what_is_made_is_not(placed) -> None:
     assert all("asked-for-device" not in one.links for one in found.conflicts)
 
 
-GIVEN = "from rows import draw\nclass Block(nn.Module):\n    def forward(self, x):\n        return x, draw({given}).rsample(){moved}\n"
+GIVEN = """
+    from rows import draw
+    class Block(nn.Module):
+        def forward(self, x):
+            return x, draw({given}).rsample(){moved}
+"""
 
 
 @pytest.mark.parametrize("given", ["torch.zeros(x.size(0))", "*(torch.zeros(x.size(0)),)", "[torch.zeros(x.size(0))]"])
