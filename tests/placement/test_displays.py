@@ -28,6 +28,36 @@ LEFT = {
         """,
         "torch.Tensor(goal)",
     ),
+    "in a list": (
+        """
+        def sample(self, a, b):
+            return [torch.FloatTensor(a).to(self.device), torch.FloatTensor(b)]
+        """,
+        "torch.FloatTensor(b)",
+    ),
+    "in a dictionary that is made by its name": (
+        """
+        def sample(self, a, b):
+            return dict(a=torch.FloatTensor(a).to(self.device), b=torch.FloatTensor(b))
+        """,
+        "torch.FloatTensor(b)",
+    ),
+    "joined": (
+        """
+        def sample(self, ids):
+            return torch.stack([self.a[i] for i in ids]), torch.stack([self.b[i] for i in ids]).to(self.device)
+        """,
+        "torch.stack([self.a[i] for i in ids])",
+    ),
+    "of what one call gives": (
+        """
+        from rows import padded
+        def sample(texts, device):
+            ids, mask = padded(texts)
+            return torch.relu(ids), dict(ids=ids, mask=mask.to(device))
+        """,
+        "ids",
+    ),
     "what grows": (
         """
         def collect(rows, device):
@@ -46,6 +76,17 @@ FINE = {
             for row in rows:
                 found = torch.cat((found, torch.tensor([row]).to(device)))
             return found
+    """,
+    "lengths, and what may be no tensor, of what one call gives": """
+        from rows import padded
+        def sample(texts, device):
+            ids, lengths, names = padded(texts)
+            lengths.sum(0)
+            return ids.to(device), lengths, names
+    """,
+    "joined otherwise": """
+        def sample(self, ids):
+            return torch.stack([self.a[i] for i in ids]), torch.cat([self.b[i] for i in ids]).to(self.device)
     """,
     "moved before": """
         def batch(rows, ids, device):

@@ -1468,3 +1468,56 @@ def test_a_wrapper_is_one_whoever_calls_it(rule) -> None:
     for name in ("load_2", "load_3", "load_4", "load_5"):
         program = WRAPPED.format(wrapper=wrapper, use=f"model.load_state_dict({name}(path))")
         assert len(rule.findings(program)) == 1, name
+
+
+TESTED = """
+import torch
+def read(path, device=None, cuda=False):
+    if {test}:
+        state = torch.load(path)
+    else:
+        state = torch.load(path)
+    return state
+"""
+
+
+@pytest.mark.parametrize("test", ["cuda", "torch.cuda.is_available() and cuda", "torch.cuda.is_available() is cuda"])
+def test_a_test_that_does_not_say_where(rule, test: str) -> None:
+    assert all(one.fix is None or "branch" not in one.fix.title for one in rule.findings(TESTED.format(test=test)))
+
+
+@pytest.mark.parametrize(
+    ("test", "line", "place"),
+    [
+        ("torch.cuda.is_available()", 6, '"cpu"'),
+        ("not torch.cuda.is_available()", 4, '"cpu"'),
+        ("device is None", 6, "device"),
+        ("device is not None", 4, "device"),
+    ],
+)
+def test_the_branch_without_cuda_or_with_a_device(rule, test: str, line: int, place: str) -> None:
+    program = TESTED.format(test=test)
+    lines = program.splitlines(keepends=True)
+    lines[line] = lines[line].replace("(path)", f"(path, map_location={place})")
+    assert rule.fixed(program, unsafe=place == "device") == "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("asked", "safety"),
+    [("args.cuda()", Safety.UNSAFE), ("args.to(device)", Safety.UNSAFE), ("args.cuda", Safety.SAFE)],
+)
+def test_a_flag_of_options_is_no_move(rule, asked: str, safety: Safety) -> None:
+    program = f"""
+        import torch
+        class Net(torch.nn.Module):
+            @classmethod
+            def load(cls, path, device):
+                params = torch.load(path)
+                args = params["args"]
+                net = cls(args)
+                net.load_state_dict(params["state_dict"])
+                if {asked}:
+                    net = net.cuda()
+                return net
+    """
+    assert rule.safeties(program) == [safety]

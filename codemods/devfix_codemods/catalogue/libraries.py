@@ -277,6 +277,9 @@ PARTS_OF_GRAPHS = frozenset(
 )
 """Attributes of the graphs of PyTorch Geometric, which are tensors."""
 
+FIELDS_OF_GRAPHS = frozenset({"ndata", "edata", "srcdata", "dstdata"})
+"""Attributes of the graphs of DGL, which hold tensors. Source: dgl.DGLGraph, since 0.4; `.to` gives a moved copy."""
+
 COUNTS_OF_GRAPHS = "num_"
 """How the names of the attributes of graphs begin, and of sets of them, that are numbers."""
 DATASETS_OF_GRAPHS = (

@@ -10,6 +10,7 @@ from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Safety
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import key
 from devfix_codemods.loading import naming
 from devfix_codemods.loading.calls import Calls, Load
 from devfix_codemods.loading.devices import Devices
@@ -19,9 +20,11 @@ from devfix_codemods.loading.nearby_loads import Beside, written
 from devfix_codemods.loading.published import is_published_on_host
 from devfix_codemods.loading.uses import LOOKS, Use, Uses, unmoved
 from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.places import sounds_like_device
 from devfix_codemods.repairs.points import after
 
 _PLAIN = (*LOOKS, Use.FEEDS_NUMBERS, Use.STATES)
+_AVAILABLE = ("call", ("REF", "torch.cuda.is_available"))
 _TAKEN = frozenset({Use.FEEDS, Use.FEEDS_NUMBERS, Use.FEEDS_UNSURE, Use.MOVED, Use.APART})
 """What is done with a state, or before a network is used."""
 
@@ -72,6 +75,8 @@ class Places:
 
     def _choose(self, load: Load, uses: Uses) -> Choice | None:
         call, given = load.call, load.call.function.parameters.get("map_location")
+        if not load.is_module and (tested := self._by_test(call)) is not None:
+            return tested
         if speaks(self._index, call.guard, naming.ASKS) or self._beside.is_decided(call):
             return None
         if any(is_published_on_host(self._analysis.origins, one) for one in load.sources):
@@ -88,6 +93,15 @@ class Places:
         if mapped is not None and mapped.extra is True:
             return self._probably_host("it is read from the file as far as it is needed")
         return None if self._beside.is_round_trip(call) or uses.only(*_PLAIN) else self._probable(load, uses)
+
+    def _by_test(self, call: Node) -> Choice | None:
+        """What the tests around a load say: there is no CUDA, or a device is given."""
+        if (_AVAILABLE, False) in call.guard:
+            return self._host(Safety.SAFE, "there is no CUDA on this branch")
+        for name, one in call.function.parameters.items():
+            if sounds_like_device(name) and (("none", key(one)), False) in call.guard:
+                return Choice(name, Safety.UNSAFE, f"`{name}` is given on this branch")
+        return None
 
     def _run_at_hand(self, load: Load, uses: Uses) -> Choice | None:
         """A module of Lightning that is run where it is loaded: no trainer, and no move, brings it somewhere."""

@@ -223,7 +223,7 @@ class Analysis:
             elsewhere = [self._weighed(one) for one in elsewhere if not self._is_settled(one, found)]
         if birth.birth is Birth.MODULE and birth.node.op is Op.CALL and elsewhere:
             return with_independent_paths(elsewhere)
-        if birth.birth in MADE and elsewhere:
+        if birth.birth in MADE | OF_BATCHES and elsewhere:
             return combined(elsewhere)
         return elsewhere[0] if elsewhere else None
 

@@ -4,10 +4,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import is_encoding
+from devfix_codemods.placement.arguments import calls_builtin, is_encoding
+from devfix_codemods.placement.naming import sounds_like_length
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -17,7 +18,7 @@ LEFT = "left-in-display"
 
 def left_in_displays(births: "Births") -> None:
     """Who moves a row by one statement, and names a value in it, means to move that too."""
-    for op in (Op.SEQUENCE, Op.MAPPING):
+    for op in (Op.SEQUENCE, Op.MAPPING, Op.CALL):
         for row in births.module.of(op):
             moved = list(moved_in(births, row)) if _is_row(row) else []
             if moved:
@@ -26,17 +27,22 @@ def left_in_displays(births: "Births") -> None:
 
 def moved_in(births: "Births", row: Node) -> Iterator[Node]:
     """What a row moves itself, as against what was moved before it."""
-    for one in row.args:
+    for one in values_of(row):
         if one.statement is row.statement and births.is_move(one) and births.is_elsewhere(one):
             yield one
 
 
+def values_of(row: Node) -> tuple[Node, ...]:
+    """What stands in a display, or in `dict(x=x, y=y)`."""
+    return row.args[1:] if row.op is Op.CALL else row.args
+
+
 def _is_row(node: Node) -> bool:
-    return node.op is Op.MAPPING or (node.op is Op.SEQUENCE and node.extra == "tuple")
+    return node.op in {Op.MAPPING, Op.SEQUENCE} or calls_builtin(node, "dict")
 
 
 def _left_behind(births: "Births", row: Node, moved: list[Node]) -> None:
-    left = [*_left(births, row, moved), *_made_alike(births, row, moved), *_of_encoding(births, row, moved)]
+    left = [*_left(births, row, moved), *_made_alike(births, row, moved), *_of_one(births, row, moved)]
     for one in dict.fromkeys(left):
         for root in births.roots(one):
             if births.kinds.of(root) in {None, Kind.TENSOR} and not births.moves_of(root):
@@ -74,16 +80,19 @@ def _made_alike(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node
     roots = [root for one in moved for root in births.roots(one)]
     makers = {_maker(births, root) for root in roots} - {None}
     copied = {_text(root) for root in roots}
-    for root in (each for one in row.args if one not in moved for each in births.roots(one)):
+    for root in (each for one in values_of(row) if one not in moved for each in births.roots(one)):
         if _maker(births, root) in makers and _text(root) not in copied:
             yield root
 
 
-def _of_encoding(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
-    """`t["ids"], t["mask"].to(device)`, of what a tokenizer gives: all of it is tensors."""
+def _of_one(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
+    """`rows, mask.to(device)`, of what one call gives, and `t["ids"], t["mask"].to(device)`, of what a tokenizer gives:
+    the tensors of it; of an encoding that is all."""
     wholes = {root.args[0] for one in moved for root in births.roots(one) if root.op is Op.ITEM}
-    for one in row.args:
-        if one not in moved and one.op is Op.ITEM and one.args[0] in wholes and is_encoding(one.args[0]):
+    for one in values_of(row):
+        if one in moved or one.op is not Op.ITEM or one.args[0] not in wholes:
+            continue
+        if is_encoding(one.args[0]) or (births.kinds.of(one) is Kind.TENSOR and not sounds_like_length(one)):
             yield one
 
 
@@ -92,5 +101,5 @@ def _text(node: Node) -> str:
 
 
 def _maker(births: "Births", node: Node) -> str | None:
-    made = births.graph.is_made(node)
-    return next(iter(names(node.args[0])), None) if made and node.op is Op.CALL else None
+    made = node.op is Op.CALL and next(iter(names(node.args[0])), None)
+    return made if made and (births.graph.is_made(node) or effect(canonical(made)) is Effect.SEQUENCE) else None

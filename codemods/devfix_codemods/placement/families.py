@@ -14,6 +14,7 @@ from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
 from devfix_codemods.placement.calls import maker, method, returned_at
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.indices import is_of_tensor
 from devfix_codemods.placement.joined import Joined, is_measure
 from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.manual_moves import is_thrown_away
@@ -80,7 +81,7 @@ class Families:
 
     def _row(self, base: Node | None, row: list[Node]) -> None:
         members = [one for one in dict.fromkeys(row) if self._is_member(one)]
-        moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
+        moved = {one: moves for one in members if (moves := self._moves_of(one))}
         rest = [one for one in members if one not in moved and not (moved and self._is_moved_elsewhere(one))]
         moved = {one: moves for one, found in moved.items() if (moves := [*filter(self._takes_place, found)])}
         modules = {one: moves for one, moves in moved.items() if self._kinds.is_module(one)}
@@ -103,6 +104,12 @@ class Families:
                     supports(self._graph, one, moved, "family-fed")
                 elif kind is Kind.TENSOR:
                     supports(self._graph, one, moved, "family")
+
+    def _moves_of(self, node: Node) -> list[Node]:
+        """The moves of a value, or of a slice of it: `targets[:, 1:].to(device)`."""
+        parts = (one for one in self._users.get(node, ()) if one.op is Op.ITEM)
+        slices = (one for one in parts if any(map(is_of_tensor, one.args[1:])))
+        return self._births.moves_of(node) or [move for one in slices for move in self._births.moves_of(one)]
 
     def _are_options(self, node: Node) -> bool:
         """Whether a value gets attributes, as no tensor does, and is not called, as modules are."""
@@ -138,8 +145,19 @@ class Families:
 
     def _is_input(self, node: Node) -> bool:
         """Whether a module is called with a value: what else it gets is moved."""
-        calls = (one for one in self._users.get(node, ()) if one.op is Op.CALL and node in one.args[1:2])
-        return any(self._takes_as_it_is(one.args[0]) for one in calls)
+        return any(
+            call.op is Op.CALL and one in call.args[1:2] and self._takes_as_it_is(call.args[0])
+            for one in (node, *self._kept_as(node))
+            for call in self._users.get(one, ())
+        )
+
+    def _kept_as(self, node: Node) -> Iterator[Node]:
+        """What other methods read of an attribute that keeps a value."""
+        function = node.function
+        kept = {one.key for one in function.stores if one.value is node and one.base is function.self_node}
+        for one in self._module.of(Op.ATTR) if kept and function.owner is not None else ():
+            if one.extra in kept and one.args[0] is one.function.self_node and one.function.owner is function.owner:
+                yield one
 
     def _takes_as_it_is(self, callee: Node) -> bool:
         """Whether a callee is a module that moves nothing of what it gets."""

@@ -53,7 +53,7 @@ class Joined:
 
     def _is_read(self, user: Node) -> bool:
         """Whether it is no join of branches that nothing reads."""
-        return user.op is not Op.PHI or user in self._births.module.read
+        return user.op is not Op.PHI or (user in self._births.module.read and user in self._users)
 
     def ends_on_host(self, node: Node, depth: int = 0) -> bool:
         """Whether every use of a value, or of what alone is computed of it, makes numbers, lists or arrays of it, or

@@ -45,7 +45,7 @@ class ParallelStatements:
         row = [
             _Assigned(at, blocks, _Shape(one.value))
             for at, (one, blocks) in enumerate(_statements(function.syntax))
-            if isinstance(one, ast.Assign)
+            if isinstance(one, ast.Assign) and not _takes_apart(one)
         ]
         for place, (_, _, shape) in enumerate(row):
             near = list(_near(row, place))
@@ -105,6 +105,11 @@ class ParallelStatements:
     def _is_of_array(self, node: Node) -> bool:
         """`torch.from_numpy(x).float()`"""
         return any(self._births.graph.is_born(root, {Birth.ARRAY}) for root in self._births.roots(node))
+
+
+def _takes_apart(statement: ast.Assign) -> bool:
+    """`h, w = sample["size"]`: what is taken apart at once is not what stands in one piece beside it."""
+    return isinstance(statement.targets[0], ast.Tuple) and not isinstance(statement.value, ast.Tuple)
 
 
 def _are_columns(node: Node, twin: Node) -> bool:

@@ -32,6 +32,14 @@ def given_weights(kinds: "Kinds") -> None:
             kinds.say(node, Kind.TENSOR)
 
 
+def sliced(kinds: "Kinds") -> None:
+    """`batch["x"]` of `batch["x"][:, 0]`, where that is used as a tensor."""
+    for node in reversed(list(kinds.module.of(Op.ITEM))):
+        base = node.args[0]
+        if kinds.of(node) is Kind.TENSOR and base.op is Op.ITEM and any(map(slices_columns, node.args[1:])):
+            kinds.say(base, Kind.TENSOR, 1)
+
+
 def made_of_one(kinds: "Kinds") -> None:
     """`torch.log(p + 1e-6)`, `torch.sum(x.view(-1))`: what is used as a tensor, and made of one other value."""
     for node in reversed(list(kinds.module.nodes())):
@@ -134,16 +142,18 @@ def _call_of_module(kinds: "Kinds", call: Node, of_torch: set[Node]) -> None:
 
 
 def given_to_modules(kinds: "Kinds") -> None:
-    """What modules of torch get first is a tensor."""
+    """What modules of torch get first is a tensor, and what a loss compares with it."""
     made = {
         kinds.find(node)
         for node in kinds.module.of(Op.CALL)
         if (qualified := name(node.args[0])) is not None and computes(qualified)
     }
     for node in kinds.module.of(Op.CALL) if made else ():
+        given = [one for one, word in zip(node.args[1:], node.extras) if word is None]
         called = kinds.find(node.args[0]) in made
-        if called and len(node.args) > 1 and node.extras[:1] == (None,):
-            kinds.say(node.args[1], Kind.TENSOR, 1)
+        both = kinds.is_loss(node.args[0])
+        for one in given[:2] if both else given[:1] if called and node.extras[:1] == (None,) else ():
+            kinds.say(one, Kind.TENSOR, 1)
 
 
 def computed_by_modules(kinds: "Kinds") -> None:

@@ -21,7 +21,10 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     node, meeting = conflict.birth.node, conflict.meeting
     if conflict.birth.birth not in OF_BATCHES or analysis.kinds.of(node) in _WITH_TO:
         return True
-    if _has_fields(analysis, node):
+    fields = _fields(analysis, node)
+    if not fields.isdisjoint(libraries.FIELDS_OF_GRAPHS):
+        return True  # graphs of DGL have `.to`
+    if fields - _OF_TENSORS:
         return False
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
     if left or _is_converted(node) or _is_computed_twin(conflict) or detecting(analysis, node) is not None:
@@ -55,20 +58,21 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
 _WITH_TO = frozenset({Kind.TENSOR, Kind.ENCODING})
 
 
-def _has_fields(analysis: Analysis, node: Node) -> bool:
-    """`rays.origins`, read of the value or of what has its name: no tensor has that, and whether `.to` is there, is
-    not known."""
+def _fields(analysis: Analysis, node: Node) -> set[object]:
+    """The attributes that are read of a value, or of what has its name: `rays.origins`, which no tensor has, so that it
+    is not known whether `.to` is there."""
     same = {node, *(analysis.called[node.syntax.id] if isinstance(node.syntax, ast.Name) else ())}
     called = {one.args[0] for one in analysis.module.of(Op.CALL)}
-    return any(
-        user.op is Op.ATTR and user not in called and user.args[0] is each and user.extra not in _FIELDS
+    return {
+        user.extra
         for each in same
         if each.function is node.function
         for user in analysis.module.users.get(each, ())
-    )
+        if user.op is Op.ATTR and user not in called and user.args[0] is each
+    }
 
 
-_FIELDS = rows.PLAIN_ATTRIBUTES | rows.TENSOR_ATTRIBUTES
+_OF_TENSORS = rows.PLAIN_ATTRIBUTES | rows.TENSOR_ATTRIBUTES
 
 
 def _is_needed(conflict: Conflict) -> bool:
