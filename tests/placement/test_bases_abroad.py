@@ -96,3 +96,29 @@ def test_a_module_holds_what_its_base_makes(tmp_path: Path, base: str, part: str
     outcome = check(source, Options(frozenset({"DVF202"})), project)
     assert isinstance(outcome, Checked)
     assert [one.span.line for one in outcome.findings] == lines
+
+
+SCRIPT = """
+    import {framework}
+    {head}
+        for image, label in loader:
+            image = image.to(device)
+            keep(image, label.float())
+"""
+
+
+@pytest.mark.parametrize(
+    ("framework", "head"),
+    [
+        ("accelerate", "def step(loader, device):"),
+        ("lightning", "def step(loader, device):"),
+        ("pytorch_lightning as pl", "class Net(pl.LightningModule):\n      def step(self, loader, device):"),
+    ],
+)
+def test_a_framework_may_have_placed_what_is_left(placed, framework: str, head: str) -> None:
+    assert placed(SCRIPT.format(framework=framework, head=head)).births == []
+
+
+def test_lightning_places_nothing_for_functions(placed) -> None:
+    program = SCRIPT.format(framework="pytorch_lightning as pl", head="def step(loader, device):")
+    assert placed(program).births == ["label"]

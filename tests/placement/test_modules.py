@@ -382,3 +382,30 @@ NAMED = """
 def test_a_part_that_gets_its_name_as_a_text(placed, sets: str) -> None:
     assert placed(NAMED.replace("{sets}", sets).replace("{moved}", ".to(device)")).births == []
     assert placed(NAMED.replace("{sets}", sets).replace("{moved}", "")).births == ["Net()"]
+
+
+REBUILT = """
+    from zoo import build, other
+    def fit(args, loader):
+        net = {first}
+        for x in loader:
+            net(x.cuda()).mean().backward()
+    def check(args, loader):
+        for x in loader:
+            net = build(args)
+            net.eval()
+            print(net(x.cuda()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "link"),
+    [
+        ("other(args).cuda()", "built-by-unknown"),
+        ("build(args, device='cuda')", "built-by-unknown"),
+        ("build(args).cuda()", "built-as-moved"),
+        ("build('small').cuda()", "built-as-moved"),
+    ],
+)
+def test_what_makes_a_module_that_is_moved_places_none(placed, first: str, link: str) -> None:
+    assert placed(REBUILT.format(first=first)).of("build(args)").links[0] == link

@@ -101,3 +101,31 @@ def test_what_makes_a_value_is_dumped_once(monkeypatch: pytest.MonkeyPatch) -> N
     lines = (f"    a{i} = torch.zeros({i}, device=device)\n    b{i} = torch.ones({i})\n" for i in range(20))
     testing.findings("import torch\ndef f(device):\n" + "".join(lines), "DVF104")
     assert len(asked) <= 2 * 40
+
+
+FED = """
+    def evaluate(net, rows, device):
+        {before}
+        for row, label in rows:
+            {lines}
+            keep({fed}(row.unsqueeze(0)).argmax(1).item() == label)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "lines", "fed"),
+    [
+        ("net.eval()", "row = row.to(device)", "net"),
+        ("net.eval()", "print(device)", "net"),
+        ("net.eval()", "pass", "measure"),
+        ("net = nn.Linear(3, 4)", "pass", "net"),
+        ("net.eval()", "row = nn.functional.one_hot(label, 4)", "net"),
+    ],
+)
+def test_what_a_loop_gives_to_others_or_with_the_device(placed, before: str, lines: str, fed: str) -> None:
+    assert "row" not in placed(FED.format(before=before, lines=lines, fed=fed)).births
+
+
+@pytest.mark.parametrize("before", ["net.eval()", "net = net.eval()"])
+def test_what_a_loop_gives_to_a_module_beside_a_forgotten_device(placed, before: str) -> None:
+    assert placed(FED.format(before=before, lines="pass", fed="net")).births == ["row"]

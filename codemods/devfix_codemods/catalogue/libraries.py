@@ -165,6 +165,9 @@ MANAGING = frozenset(
 )
 """Packages whose import says that they may place what the file builds."""
 
+MANAGING_METHODS = frozenset({"pytorch_lightning"})
+"""Those that place only what they give to methods of classes that derive from theirs."""
+
 MANAGED_BASES = (
     "lightning.",
     "pytorch_lightning.",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind
+from devfix_codemods.catalogue import Kind, libraries
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.nodes import Store
@@ -121,7 +121,7 @@ class Elements:
             return
         known = [*(sources.get(base, ()) if base is not None else ()), *own]
         if (
-            not self._comes_from_host(node)
+            not (self._comes_from_host(node) or self._is_outside_of_classes(node))
             or self._is_refilled(node)
             or (self.is_of_batch(node) and self._stays(node))
             or self._comes_otherwise(node)
@@ -181,6 +181,11 @@ class Elements:
     def _comes_from_host(self, node: Node) -> bool:
         """Whether no framework places what the function of a value is given."""
         return not self._births.defaults.managed and not self._births.imported.is_managed(node.function.owner)
+
+    def _is_outside_of_classes(self, node: Node) -> bool:
+        """Whether the frameworks of a file place only what they give to methods of their classes, and this is none."""
+        others = libraries.MANAGING - libraries.MANAGING_METHODS
+        return node.function.owner is None and not self._births.defaults.imports(others)
 
     def _stays(self, node: Node) -> bool:
         """Whether the data set of a loader has placed a part of a batch, or gives a text there."""

@@ -9,7 +9,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import before_methods
 from devfix_codemods.members import Enum, auto
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import OF_BATCHES, Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.together import supports
 
@@ -62,7 +62,7 @@ class ParallelStatements:
             moved = {one: each for one, each in moved.items() if _are_columns(node, one)}
         twins = [one for one, each in moved.items() if each.exact == shape.exact]
         if moved:
-            if not self._is_of_array(node):
+            if not self._is_of_array(node) and not self._is_of_batch(node):
                 self._births.beside_moved(node, None)
             supports(self._births.graph, node, {one: [one] for one in twins or moved}, "twin" if twins else "family")
 
@@ -101,6 +101,11 @@ class ParallelStatements:
         base, kinds = node.args[0], self._births.kinds
         is_given = base.op in _GIVEN and kinds.class_of(base) is None
         return is_given and not kinds.is_module(base) and twin.op is Op.ATTR and twin.args[0] is base
+
+    def _is_of_batch(self, node: Node) -> bool:
+        """`y.float()`, where `y` is known to be left behind: that is told of `y`."""
+        origin = before_methods(node)
+        return origin is not node and self._births.graph.is_born(origin, OF_BATCHES)
 
     def _is_of_array(self, node: Node) -> bool:
         """`torch.from_numpy(x).float()`"""

@@ -1,8 +1,10 @@
 """Modules that are made together, beside moves, beside a device, or as others are that are moved."""
 
+import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical
@@ -33,6 +35,7 @@ class Together:
             if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
                 groups[node.function].append(node)
         twins, usual = self._moved_twins(), self._usually_moved(groups)
+        self._made_as_moved(groups)
         callees = [one.args[0] for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one)]
         on_host, left = self._on_host(callees), self._left_on_purpose(callees)
         for members in groups.values():
@@ -42,9 +45,17 @@ class Together:
                 stays = self._births.is_sent_to_host(one) or self._kinds.find(one) in on_host
                 stays = stays or self._counts_numbers(one)
                 if one not in moved and one not in left and self._is_used(one) and not stays:
-                    alike = [each for each in twins.get(_maker(one), ()) if each not in self._births.moves_of(one)]
+                    alike = [each for each in twins.get(_twin(one), ()) if each not in self._births.moves_of(one)]
                     near = [each for each in alike if _maker(one) in usual or each.function is one.function]
                     self._belongs(one, moved, near)
+
+    def _made_as_moved(self, groups: dict[Function, list[Node]]) -> None:
+        """What makes a module that the program moves places none: `build(args)`, beside `build(args).cuda()`."""
+        moved = {_maker(one) for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one)}
+        sources = self._graph.sources
+        for one in (each for members in groups.values() for each in members if _maker(each) in moved):
+            known = [replace(each, links=tuple(map(_known, each.links))) for each in sources[one]]
+            sources[one] = sources[one] if self._births.moves_of(one) else known
 
     def _usually_moved(self, groups: dict[Function, list[Node]]) -> set[object]:
         """The makers of which half of the modules at least are moved: an oversight is no rule."""
@@ -113,8 +124,8 @@ class Together:
         """The moves of modules, by what makes them."""
         found: dict[object, list[Node]] = defaultdict(list)
         for module, moves in self._births.movers.items():
-            if module.op is Op.CALL and self._kinds.is_module(module) and _is_class(module.args[0]):
-                found[_maker(module)] += [one for one in moves if self._births.is_elsewhere(one)]
+            if module.op is Op.CALL and self._kinds.is_module(module):
+                found[_twin(module)] += [one for one in moves if self._births.is_elsewhere(one)]
         return found
 
     # Devices at hand
@@ -151,6 +162,19 @@ def _maker(module: Node) -> object:
     """What makes a module: a class, or a function, under whatever name."""
     callee = module.args[0] if module.op is Op.CALL else module
     return callee.extra if callee.op is Op.CLASS else key(callee)
+
+
+def _twin(module: Node) -> object:
+    """What twins share: their class; what other functions give is alike where it gets one name."""
+    callee = module.args[0] if module.op is Op.CALL else module
+    if _is_class(callee):
+        return _maker(module)
+    target = module.statement.targets[0] if isinstance(module.statement, ast.Assign) else None
+    return _maker(module), ast.unparse(target) if target is not None else module
+
+
+def _known(link: str) -> str:
+    return "built-as-moved" if link == "built-by-unknown" else link
 
 
 def _only_holds_state(module: Node) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device, is_optional
 from devfix_codemods.placement.graph import Birth
@@ -53,6 +54,29 @@ class UnusedDevices:
             devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
             if len(devices) == 1:
                 self._forgotten(devices[0], values)
+        for function in self._births.module.functions:
+            fed = list(self._fed(function)) if isinstance(function.syntax, _DEFINITIONS) else []
+            devices = list(self._unused(function)) if fed else []
+            if len(devices) == 1:
+                self._left(devices[0], fed)
+
+    def _fed(self, function: Function) -> Iterator[Node]:
+        """What a loop gives, of which a module computes something, and which nothing moves."""
+        births, kinds = self._births, self._births.kinds
+        for call in function.nodes:
+            if call.op is Op.CALL and len(call.args) > 1 and self._is_given(call.args[0]):
+                roots = () if kinds.is_loss(call.args[0]) else births.roots(call.args[1])
+                yield from (one for one in roots if whole(one, {Op.ITEM}).op is Op.ITER and not births.moves_of(one))
+
+    def _is_given(self, module: Node) -> bool:
+        """Whether a callee is a module that the function is given, so that its callers may have moved it."""
+        return self._births.kinds.is_module(module) and all(one.op is Op.PARAM for one in self._births.roots(module))
+
+    def _left(self, device: Node, fed: list[Node]) -> None:
+        for one in dict.fromkeys(fed):
+            self._births.beside_moved(one, None, "fed-beside-device")
+            self._births.wanted_at(device)
+            self._graph.supports(one, device, "unused-device", one.guard)
 
     def _is_made(self, node: Node) -> bool:
         """Whether a value is a tensor that is made here, or a module for others, or for an object."""
