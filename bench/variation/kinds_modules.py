@@ -199,6 +199,35 @@ def _shadow(shape: Shape) -> Plan:
     return Plan((X, Y), (MOVES, FORWARD, LOSS, *updated), setup=(*setup, OPTIMIZER, CRITERION))
 
 
+@kind("average-class")
+def _average_class(shape: Shape) -> Plan:
+    """A class takes the copies, and whoever makes its object moves the network afterwards."""
+    start = ("class {Avg}:", "    def __init__(self, {net}):")
+    copied, averages = shape.pick(
+        [
+            ("copy.deepcopy({net})", "self.{buf}.parameters()"),
+            ("[{p}.detach().clone() for {p} in {net}.parameters()]", "self.{buf}"),
+            ("{{{k}: {p}.detach().clone() for {k}, {p} in {net}.state_dict().items()}}", "self.{buf}.values()"),
+        ]
+    )
+    updated = (
+        "    def {update}(self, {net}):",
+        "        with torch.no_grad():",
+        f"            for {{s}}, {{p}} in zip({averages}, {{net}}.parameters()):",
+        shape.pick(["                {s}.mul_(0.9).add_({p}, alpha=0.1)", "                {s}.lerp_({p}, 0.1)"]),
+    )
+    made = "{state} = {Avg}({net})"
+    setup = (
+        f"{{net}} = {network(shape).made}",
+        Either((), (made,)),
+        Again("net", always=True),
+        Either((made,), ()),
+    )
+    step = (MOVES, FORWARD, LOSS, "{state}.{update}({net})")
+    defs = (*start, f"        self.{{buf}} = {copied}", "", *updated, "", "")
+    return Plan((X, Y), step, defs=defs, setup=(*setup, OPTIMIZER, CRITERION))
+
+
 @kind("optimizer-before-move")
 def _optimizer(shape: Shape) -> Plan:
     # Adagrad makes its state when it is built.

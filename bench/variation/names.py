@@ -76,6 +76,8 @@ _USUAL: Mapping[str, str] = {
     "gather": "collate",
     "bar": "tqdm",
     "file": "training",
+    "Avg": "EMA",
+    "update": "update",
 }
 
 _FRUITS = """

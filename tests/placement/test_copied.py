@@ -97,3 +97,38 @@ def test_a_class_that_copies_the_module_before_the_move(placed, taken: tuple[str
 def test_a_class_that_gets_others_too(placed, more: str) -> None:
     taken = CLASSES["copies of its weights"]
     assert placed(_of_class(*taken, early=True, more=f"{more}; keep(make)")).births == []
+
+
+MADE = """
+    import copy
+    def build(device):
+        {built}
+    def train(loader, device):
+        model = {made}
+        ema = copy.deepcopy(model)
+        model.to(device)
+        for x in loader:
+            model(x.to(device)).mean().backward()
+            with torch.no_grad():
+                for kept, live in zip(ema.parameters(), model.parameters()):
+                    kept.mul_(0.9).add_(live, alpha=0.1)
+"""
+
+
+@pytest.mark.parametrize(
+    "built", ["return nn.Linear(4, 2).to(device)", "net = nn.Linear(4, 2)\n        return net.to(device)"]
+)
+def test_what_a_function_makes_on_the_device(placed, built: str) -> None:
+    assert placed(MADE.format(built=built, made="build(device)")).births == []
+
+
+@pytest.mark.parametrize(
+    ("built", "made"),
+    [
+        ("return nn.Linear(4, 2)", "build(device)"),
+        ("layers = [nn.Linear(4, 4), nn.Linear(4, 2)]\n        return nn.Sequential(*layers)", "build(device)"),
+        ("pass", "nn.Linear(4, 2) if loader.deep else nn.Linear(4, 4)"),
+    ],
+)
+def test_what_a_function_or_a_choice_makes_on_the_host(placed, built: str, made: str) -> None:
+    assert "copy.deepcopy(model)" in placed(MADE.format(built=built, made=made)).births

@@ -258,3 +258,33 @@ def test_a_weight(placed, told, target: str, rows: str, kept: str, given: str) -
 def _kept(found, told) -> Kind | None:
     (kept,) = [one for one in found.analysis.module.nodes() if told(one).startswith("keep(")]
     return found.analysis.kinds.of(kept.args[1])
+
+
+COLLECTED = """
+    def collect(net: nn.Module, rows):
+        kept = {display}
+        keep({part})
+"""
+
+
+@pytest.mark.parametrize(
+    ("display", "part"),
+    [
+        ("[p.clone() for p in net.parameters()]", "kept[1:]"),
+        ("[p for p in rows]", "kept[0]"),
+        ("{k: p.clone() for k, p in net.named_parameters()}", "next(iter(kept))"),
+    ],
+)
+def test_no_tensor_of_a_comprehension(placed, told, display: str, part: str) -> None:
+    assert _kept(placed(COLLECTED.format(display=display, part=part)), told) is not Kind.TENSOR
+
+
+@pytest.mark.parametrize(
+    ("display", "part"),
+    [
+        ("[p.clone() for p in net.parameters()]", "kept[0]"),
+        ("{k: p.clone() for k, p in net.named_parameters()}", "kept['weight']"),
+    ],
+)
+def test_a_tensor_of_a_comprehension(placed, told, display: str, part: str) -> None:
+    assert _kept(placed(COLLECTED.format(display=display, part=part)), told) is Kind.TENSOR

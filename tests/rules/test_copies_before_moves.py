@@ -56,6 +56,10 @@ EARLY = {
         (MADE, "ema = EMA(model)", "model.load_state_dict(torch.load(args.path))", "model.to(device)"),
         (MADE, "model.to(device)", "ema = EMA(model)", "model.load_state_dict(torch.load(args.path))"),
     ),
+    "one of two models": (
+        ("model = nn.Linear(4, 2) if args.deep else nn.Linear(4, 4)", "ema = EMA(model)", "model.to(device)"),
+        ("model = nn.Linear(4, 2) if args.deep else nn.Linear(4, 4)", "model.to(device)", "ema = EMA(model)"),
+    ),
     "under a condition": (
         (MADE, "if args.ema:\n        ema = EMA(model)", "model.to(device)"),
         (MADE, "model.to(device)", "if args.ema:\n        ema = EMA(model)"),

@@ -1,5 +1,6 @@
 """Copies of modules, and of their weights, that are taken before the module is moved: they stay behind."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,9 +53,17 @@ def _early(births: "Births", call: Node, part: Node, deepest: int = DEEPEST) -> 
             )
             found += [_early(births, site, one, deepest - 1) for site, one in given]
         elif births.moves_of(root) and root.function is call.function:
-            made = (one for one in births.graph.sources.get(root, ()) if one.birth is Birth.MODULE)
-            found.append([Early(call, module, one) for one in made])
+            found.append([Early(call, module, one) for one in _made(births, root)])
     return [early for each in found for early in each] if all(found) else []
+
+
+def _made(births: "Births", module: Node) -> Iterator[Source]:
+    """The births of a module on the host; what a function of this file makes and moves not is born in there."""
+    called = births.calls.get(module)
+    given = [root for value, _ in called.returns for root in births.roots(value)] if called is not None else []
+    for one in (module, *given):
+        if one is module or not births.moves_of(one):
+            yield from (each for each in births.graph.sources.get(one, ()) if each.birth is Birth.MODULE)
 
 
 def _whole(part: Node) -> Node:

@@ -68,13 +68,13 @@ def _is_tested(value: Node, guard: Guard) -> bool:
 
 
 def parts_of_displays(kinds: "Kinds") -> None:
-    """Any part of `{"train": DataLoader(…), "test": DataLoader(…)}` is one of these loaders, and of `[Net(), Net()]` a
-    module."""
+    """Any part of `{"train": DataLoader(…), "test": DataLoader(…)}` is one of these loaders, of `[Net(), Net()]` a
+    module, and of `[p.clone() for p in weights]` a tensor."""
     displays = {
         kinds.find(display): display.args
-        for op in (Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION)
+        for op, sorts in _SORTS.items()
         for display in kinds.module.of(op)
-        if display.args and {kinds.of(one) for one in display.args} in ({Kind.LOADER}, {Kind.MODULE})
+        if display.args and len(found := {kinds.of(one) for one in display.args}) == 1 and found <= sorts
     }
     parts = (*kinds.module.of(Op.ITEM), *kinds.module.of(Op.ITER)) if displays else ()
     for part in parts:
@@ -83,8 +83,16 @@ def parts_of_displays(kinds: "Kinds") -> None:
         for one in displays.get(kinds.find(whole), ()) if not is_key else ():
             if kinds.of(one) is Kind.LOADER:
                 kinds.unify(part, one)
-            else:
-                kinds.say(part, Kind.MODULE, 1)
+            elif not is_slice(part):
+                kinds.say(part, kinds.of(one) or Kind.MODULE, 1)
+
+
+_OF_ONE_SORT = frozenset({Kind.LOADER, Kind.MODULE})
+_SORTS = {
+    Op.SEQUENCE: _OF_ONE_SORT,
+    Op.MAPPING: _OF_ONE_SORT,
+    Op.COMPREHENSION: _OF_ONE_SORT | {Kind.TENSOR},
+}
 
 
 def given_and_got(kinds: "Kinds") -> None:

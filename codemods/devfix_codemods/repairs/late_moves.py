@@ -19,20 +19,20 @@ def before_copy(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     """`model.to(device)` before `EMA(model)`, which takes copies of its weights; or that behind it, as the device gets
     its name between."""
     births, copy = analysis.births, conflict.birth.node
-    match births.copied.get(copy):
-        case [early] if early.call is not copy:
-            found = ((one, move_after(births, early.call, early.module, one)) for one in _around(early.call))
-            statement, late = next((one for one in found if one[1] is not None), (None, None))
-        case _:
-            return
+    taken = births.copied.get(copy, [])
+    if len({(one.call, one.module) for one in taken}) != 1 or taken[0].call is copy:
+        return
+    early = taken[0]
+    found = ((one, move_after(births, early.call, early.module, one)) for one in _around(early.call))
+    statement, late = next((one for one in found if one[1] is not None), (None, None))
     if statement is None or late is None:
         return
     if means_the_same(early.call, early.module, late, statement):
         edits = moved_before(source, statement, late.statement)
-        yield Cut(edits, "Move the model before copies of its weights are taken")
+        yield Cut(edits, "Move the model before copies of its weights are taken", harmless=True)
     elif isinstance(statement, ast.Assign) and _may_wait(births, early, late.statement):
         edits = moved_behind(source, statement, late.statement)
-        yield Cut(edits, "Take copies of the weights when the model is moved")
+        yield Cut(edits, "Take copies of the weights when the model is moved", harmless=True)
 
 
 def _around(call: Node) -> Iterator[ast.stmt]:
