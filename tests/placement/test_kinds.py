@@ -288,3 +288,32 @@ def test_no_tensor_of_a_comprehension(placed, told, display: str, part: str) -> 
 )
 def test_a_tensor_of_a_comprehension(placed, told, display: str, part: str) -> None:
     assert _kept(placed(COLLECTED.format(display=display, part=part)), told) is Kind.TENSOR
+
+
+MODELS = """
+    from zoo import vae, other
+    def build(config):
+        {first}
+        encoder = {made}
+        keep(encoder)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "made"),
+    [
+        ("decoder = other.Decoder(3).cuda()", "vae.Encoder(3)"),
+        ("decoder = vae.Decoder(3)", "vae.Encoder(3)"),
+        ("decoder = vae.Decoder(3).cuda()", "vae.encoder(3)"),
+    ],
+)
+def test_no_module_beside_others(placed, told, first: str, made: str) -> None:
+    program = MODELS.replace("zoo import vae, other", "zoo import vae\n    import other")
+    assert _kept(placed(program.format(first=first, made=made)), told) is not Kind.MODULE
+
+
+@pytest.mark.parametrize(
+    "first", ["decoder = vae.Decoder(3).cuda()", "decoder = vae.Decoder(3)\n        decoder.train()"]
+)
+def test_a_module_beside_one_of_its_package(placed, told, first: str) -> None:
+    assert _kept(placed(MODELS.format(first=first, made="vae.Encoder(3)")), told) is Kind.MODULE

@@ -1472,7 +1472,7 @@ def test_a_wrapper_is_one_whoever_calls_it(rule) -> None:
 
 TESTED = """
 import torch
-def read(path, device=None, cuda=False):
+def read(path, device=None, fast=False):
     if {test}:
         state = torch.load(path)
     else:
@@ -1481,7 +1481,7 @@ def read(path, device=None, cuda=False):
 """
 
 
-@pytest.mark.parametrize("test", ["cuda", "torch.cuda.is_available() and cuda", "torch.cuda.is_available() is cuda"])
+@pytest.mark.parametrize("test", ["fast", "torch.cuda.is_available() and fast", "torch.cuda.is_available() is fast"])
 def test_a_test_that_does_not_say_where(rule, test: str) -> None:
     assert all(one.fix is None or "branch" not in one.fix.title for one in rule.findings(TESTED.format(test=test)))
 
@@ -1500,6 +1500,32 @@ def test_the_branch_without_cuda_or_with_a_device(rule, test: str, line: int, pl
     lines = program.splitlines(keepends=True)
     lines[line] = lines[line].replace("(path)", f"(path, map_location={place})")
     assert rule.fixed(program, unsafe=place == "device") == "".join(lines)
+
+
+FLAGGED = """
+import torch
+def read(path, net, {flag}):
+    {test}
+        net.cuda()
+        net.load_state_dict(torch.load(path)["net"], torch.load(path))
+    else:
+        other = merge(torch.load(path))
+    return net, other
+"""
+
+
+@pytest.mark.parametrize("test", ["if mode == 'fast':", "try:"])
+def test_a_branch_that_asks_for_no_device(rule, test: str) -> None:
+    found = rule.findings(
+        FLAGGED.format(flag="mode", test=test).replace("else:", "except OSError:" if "try" in test else "else:")
+    )
+    assert all(one.fix is None or "branch" not in one.fix.title for one in found)
+
+
+@pytest.mark.parametrize(("flag", "test"), [("use_cuda", "if use_cuda:"), ("args", "if args.gpu:")])
+def test_a_flag_that_does_not_hold(rule, flag: str, test: str) -> None:
+    program = FLAGGED.format(flag=flag, test=test)
+    assert 'other = merge(torch.load(path, map_location="cpu"))' in rule.fixed(program, unsafe=True)
 
 
 @pytest.mark.parametrize(

@@ -1357,3 +1357,33 @@ def test_a_type_of_the_host_takes_a_module_back(to_host: str, moved: str) -> Non
     outcome = check(Source("train.py", dedent(code).encode()), Options(frozenset({"DVF104", "DVF202"})))
     assert isinstance(outcome, Checked)
     assert outcome.findings == ()
+
+
+def test_a_choice_in_a_script_is_moved_behind_it_and_not_behind_the_script(rule) -> None:
+    program = """
+import argparse
+import torch
+from zoo import deep, wide
+parser = argparse.ArgumentParser()
+args = parser.parse_args()
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def fit(loader):
+    model.train()
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+
+if __name__ == "__main__":
+    if args.deep:
+        model = deep.Net(3)
+    elif args.wide:
+        model = wide.Net(4)
+    else:
+        model = wide.Net(5)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    fit(load())
+    print("done")
+"""
+    moved = program.replace("    optimizer =", "    model.to(device)\n    optimizer =")
+    assert rule.fixed(program, unsafe=True) == moved

@@ -238,7 +238,11 @@ TENSOR_ONLY = frozenset(
     "masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full new_empty numel dim permute "
     "unbind index_select index_add index_add_ scatter_ scatter_add scatter_add_ repeat_interleave mm bmm matmul "
     "logsumexp triu tril topk clamp clamp_ clamp_min narrow bool long addmm logical_not logical_and zero_ fill_ "
-    "add_ mul_ sub_ div_ backward unflatten".split()
+    "add_ mul_ sub_ div_ backward unflatten abs_ addcdiv_ addcmul_ addmm_ baddbmm_ bernoulli_ ceil_ clamp_max_ "
+    "clamp_min_ clip_ copy_ cos_ cumsum_ eq_ erf_ exp_ exponential_ floor_ index_copy_ index_fill_ index_put_ lerp_ "
+    "log_ log_normal_ logical_and_ logical_not_ logical_or_ masked_scatter_ ne_ neg_ normal_ pow_ random_ reciprocal_ "
+    "relu_ renorm_ round_ rsqrt_ sigmoid_ sign_ sin_ sqrt_ square_ squeeze_ t_ tanh_ transpose_ tril_ triu_ trunc_ "
+    "uniform_ unsqueeze_".split()
 )
 """Methods that tensors have, and numbers, arrays and modules have not."""
 

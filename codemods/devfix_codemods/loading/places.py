@@ -77,8 +77,10 @@ class Places:
         call, given = load.call, load.call.function.parameters.get("map_location")
         if not load.is_module and (tested := self._by_test(call)) is not None:
             return tested
-        if speaks(self._index, call.guard, naming.ASKS) or self._beside.is_decided(call):
+        if self._beside.is_decided(call):
             return None
+        if speaks(self._index, call.guard, naming.ASKS):
+            return self._without_device(load)
         if any(is_published_on_host(self._analysis.origins, one) for one in load.sources):
             return None
         if load.is_module:
@@ -92,7 +94,9 @@ class Places:
             return certain
         if mapped is not None and mapped.extra is True:
             return self._probably_host("it is read from the file as far as it is needed")
-        return None if self._beside.is_round_trip(call) or uses.only(*_PLAIN) else self._probable(load, uses)
+        if self._beside.is_round_trip(call) or uses.only(*_PLAIN):
+            return None
+        return self._without_device(load) or self._probable(load, uses)
 
     def _by_test(self, call: Node) -> Choice | None:
         """What the tests around a load say: there is no CUDA, or a device is given."""
@@ -102,6 +106,11 @@ class Places:
             if sounds_like_device(name) and (("none", key(one)), False) in call.guard:
                 return Choice(name, Safety.UNSAFE, f"`{name}` is given on this branch")
         return None
+
+    def _without_device(self, load: Load) -> Choice | None:
+        """The host, on a branch on which the program puts nothing on a device."""
+        on_host = not self._analysis.graph.host_only.isdisjoint(load.call.guard)
+        return self._probably_host("nothing is on a device on this branch") if on_host and not load.is_module else None
 
     def _run_at_hand(self, load: Load, uses: Uses) -> Choice | None:
         """A module of Lightning that is run where it is loaded: no trainer, and no move, brings it somewhere."""

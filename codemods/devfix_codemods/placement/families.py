@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, method_effect
+from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import key, method_name, names
@@ -94,7 +94,7 @@ class Families:
             kind = self._kinds.of(one)
             if self._kinds.says_surely(one, Kind.NUMBER) or self._are_options(one):
                 continue  # a function may get either, a number or a tensor
-            given = self._is_given_by_method(one)
+            given = self._is_given_by_method(one) or self._is_given_with(one, moved)
             comes = (given or self._comes_from_outside(one)) and not self._is_followed(one, moved)
             if kind in {None, Kind.TENSOR} and comes and not self._joined.is_moved(one):
                 lonely = one.op is Op.PARAM and len(moved) == 1
@@ -214,6 +214,14 @@ class Families:
         module = self._kinds.is_module(call.args[0]) or self._kinds.is_module(call.args[0].args[0])
         plain = all(self._kinds.of(one) not in {Kind.TENSOR, Kind.MODULE, Kind.DEVICE} for one in call.args[1:])
         return plain and not known and not module
+
+    def _is_given_with(self, node: Node, moved: dict[Node, list[Node]]) -> bool:
+        """Whether a function that is not read gives a value together with one that is moved: all of it is there."""
+        call = node.args[0] if node.op is Op.ITEM else node
+        if call.op is not Op.CALL or call in self._births.calls or self._kinds.is_module(call.args[0]):
+            return False
+        known = any(effect(canonical(one)) is not None for one in names(call.args[0]))
+        return not known and bool(names(call.args[0])) and any(one.args[:1] == (call,) for one in moved)
 
     def _is_member(self, node: Node) -> bool:
         if node not in self._births.used or isinstance(node.syntax, ast.Starred) or node.op is Op.CONST:

@@ -20,6 +20,7 @@ from devfix_codemods.placement.data_graphs import data_graphs
 from devfix_codemods.placement.differentiable import differentiable, losses_by_name
 from devfix_codemods.placement.facts import Facts
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
+from devfix_codemods.placement.named_models import made_beside_modules
 from devfix_codemods.placement.same_class import made_by_one_class
 from devfix_codemods.placement.saved_files import same_kinds
 from devfix_codemods.placement.stateless_modules import is_stateless
@@ -86,7 +87,7 @@ class Kinds(Facts):
         callees = [one.args[0] for one in self.differentiable if one.op is Op.CALL]
         self._trained = {self.find(one) for one in callees}
         self._trained_names = {one.extra for one in callees if one.op is Op.PARAM}
-        for evidence in (uses.called_models, uses.trained_models, uses.called_parts, uses.computed_by_modules):
+        for evidence in _OF_MODELS:
             evidence(self)
         for function in module.functions:
             uses.say_filled(self, function)
@@ -343,6 +344,10 @@ _OF_USES = (
     *(uses.masked, uses.keys, made_by_one_class, uses.called_with_encodings, uses.sliced),
 )
 """What is said of values by what is done with them, each on the ground of those before it."""
+_OF_MODELS = (
+    *(uses.called_models, uses.trained_models, uses.called_parts, uses.computed_by_modules),
+    made_beside_modules,
+)
 PLACELESS = frozenset(
     {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
     | {Kind.DATASET, Kind.NONE, Kind.TOKENIZER}

@@ -5,9 +5,9 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from devfix_codemods.catalogue import Kind
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import before_methods
+from devfix_codemods.ir.keys import before_methods, name
 from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.graph import OF_BATCHES, Birth
 from devfix_codemods.placement.joined import Joined
@@ -55,6 +55,9 @@ class ParallelStatements:
                     node = values.get(part)
                     if node is not None and isinstance(part, _VALUES) and self._may_stay(node):
                         self._beside(node, shape, form, {values.get(parts[index]): one for one, parts in alike})
+            whole = values.get(shape.value)
+            if whole is not None and self._may_stay(whole):
+                self._beside_moved_later(whole, [values.get(one.value) for one in near])
 
     def _beside(self, node: Node, shape: "_Shape", form: "_Form", near: dict[Node | None, "_Shape"]) -> None:
         moved = {one: each for one, each in near.items() if one is not None and self._is_twin(node, one)}
@@ -65,6 +68,27 @@ class ParallelStatements:
             if not self._is_of_array(node) and not self._is_of_batch(node):
                 self._births.beside_moved(node, None)
             supports(self._births.graph, node, {one: [one] for one in twins or moved}, "twin" if twins else "family")
+
+    def _beside_moved_later(self, node: Node, near: Sequence[Node | None]) -> None:
+        """`x, y = cat(xs), cat(ys)`, each by its statement, of which others move several: `x = x.cuda()`."""
+        joined, moved = self._joined_by(node), dict[Node, list[Node]]()
+        for one in near if joined else ():
+            if one is not None and self._joined_by(one) == joined and (moves := self._moves_of_roots(one)):
+                moved[one] = moves
+        if len(moved) > 1 and not self._moves_of_roots(node):
+            self._births.beside_moved(node, None)
+            supports(self._births.graph, node, moved, "twin")
+
+    def _moves_of_roots(self, node: Node) -> list[Node]:
+        births = self._births
+        return [move for root in births.roots(node) for move in births.moves_of(root) if births.is_move(move)]
+
+    def _joined_by(self, node: Node) -> str | None:
+        """The function of torch that joins rows to a value, or to what is wrapped: `Variable(torch.cat(rows))`."""
+        roots = [one for one in self._births.roots(node) if one.op is Op.CALL]
+        wrapped = [one.args[1] for one in roots if len(one.args) > 1 and one.args[1].op is Op.CALL]
+        found = (name(one.args[0]) for one in (*roots, *wrapped))
+        return next((one for one in found if one is not None and effect(canonical(one)) is Effect.SEQUENCE), None)
 
     def _is_twin(self, node: Node, other: Node) -> bool:
         births = self._births
@@ -198,6 +222,7 @@ class _Shape:
     """An expression, `exact` and in the looser forms in which it may be like others."""
 
     def __init__(self, value: ast.expr) -> None:
+        self.value = value
         self.exact = _spelled(value, None).text
         self.forms = {form: _spelled(value, form) for form in (_Form.ARRAYS, _Form.COLUMNS)}
 

@@ -66,14 +66,25 @@ def _behind_choice(analysis: Analysis, source: Source, conflict: Conflict) -> It
             pass
         case _:
             return
-    for choice in ast.walk(node.function.syntax):
-        is_around = isinstance(choice, _CHOICES) and any(one is node.statement for one in ast.walk(choice))
-        if not isinstance(choice, ast.stmt) or not (is_around or choice is node.statement):
-            continue
+    for choice in _around(node):
         made = node.function.after.get(choice, {}).get(name)
         if made is not None and made.op is Op.PHI and _are_modules(analysis, made):
             yield from _before_use(analysis, source, conflict, made, rest_of_block(node.function, choice))
             return
+
+
+def _around(node: Node) -> Iterator[ast.stmt]:
+    """The statement of a value, and those around it whose branches bind names, the inner ones first; an `elif` is part
+    of its `if`."""
+    inner = node.statement
+    around = [*ast.walk(node.function.syntax)] if inner is not None else []
+    for one in (inner, *reversed(around)):
+        if not isinstance(one, ast.stmt) or (one is not inner and not isinstance(one, _CHOICES)):
+            continue
+        holds = any(each is inner for each in ast.walk(one))
+        is_elif = any(isinstance(each, ast.If) and each.orelse == [one] and isinstance(one, ast.If) for each in around)
+        if holds and not is_elif:
+            yield one
 
 
 def _are_modules(analysis: Analysis, choice: Node) -> bool:

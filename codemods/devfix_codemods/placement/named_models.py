@@ -1,0 +1,42 @@
+"""Models by their names: what a class makes that comes from where other modules come from."""
+
+from typing import TYPE_CHECKING
+
+from devfix_codemods.catalogue import Kind, canonical, effect
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.naming import bound_name, sounds_like_class, sounds_like_model
+
+if TYPE_CHECKING:
+    from devfix_codemods.placement.kinds import Kinds
+
+
+def made_beside_modules(kinds: "Kinds") -> None:
+    """`encoder = vae.Encoder(3)`, beside `vae.Decoder(3)`, which is a module or is moved: what is called a model is
+    one."""
+    made = [one for one in kinds.module.of(Op.CALL) if _package(one) is not None]
+    called = [one for one in made if kinds.of(one) is None and _is_called_model(one)]
+    moved = [one for one in called if _is_moved(kinds, one)]
+    packages = {_package(one) for one in made if kinds.of(one) is Kind.MODULE or one in moved}
+    for one in called:
+        if one not in moved and _package(one) in packages:
+            kinds.say(one, Kind.MODULE, 1)
+
+
+def _is_called_model(made: Node) -> bool:
+    words = (bound_name(made), (name(made.args[0]) or "").rpartition(".")[2])
+    return any(map(sounds_like_model, words))
+
+
+def _is_moved(kinds: "Kinds", made: Node) -> bool:
+    users = kinds.module.users
+    asked = (one for one in users.get(made, ()) if one.op is Op.ATTR and one.extra in {"to", "cuda"})
+    return any(call.op is Op.CALL and call.args[0] is one for one in asked for call in users.get(one, ()))
+
+
+def _package(made: Node) -> tuple[Function, str] | None:
+    """The package that an unread class comes from, in each function by itself."""
+    qualified = name(made.args[0])
+    if qualified is None or effect(canonical(qualified)) is not None or not sounds_like_class(made.args[0]):
+        return None
+    return made.function, qualified.partition(".")[0]
