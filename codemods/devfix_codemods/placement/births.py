@@ -43,6 +43,7 @@ from devfix_codemods.placement.ownership import handed_over, owned
 from devfix_codemods.placement.partial_moves import PartialMoves
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, sounds_like_device
 from devfix_codemods.placement.readers import Readers
+from devfix_codemods.placement.repeated_statements import repeated_statements
 from devfix_codemods.placement.replacements import replacements
 from devfix_codemods.placement.results_elsewhere import results_elsewhere
 from devfix_codemods.placement.roots import Roots
@@ -182,6 +183,7 @@ class Births:
         Families(self).all()
         ShapeArguments(self).all()
         omitted_devices(self)
+        repeated_statements(self)
         replacements(self)
         loss_sums(self)
         loaded_again(self)

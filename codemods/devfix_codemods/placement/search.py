@@ -129,11 +129,11 @@ class Conflict:
 
 
 _SUPPORTING = (
-    *("family", "twin", "loop-", "factories", "filled-with", "put-into"),
+    *("family", "twin", "loop-", "factories", "filled-with", "put-into", "repeated-"),
     *("made-beside", "made-anew", "other-path", "unused", "fits", "modules", "forward-output"),
 )
 """Links that say where a value belongs, and not where it is."""
-_EXAMPLES = ("twin-", "factories-", "modules-")
+_EXAMPLES = ("twin-", "factories-", "modules-", "repeated-")
 """Those of them that need not hold where the value is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
 """What may not follow."""

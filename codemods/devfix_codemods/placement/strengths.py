@@ -143,6 +143,8 @@ STRENGTHS: dict[str, float] = {
     "loop-many": 0.85,
     "fed-beside-device": 0.9,
     "unused-device": 0.74,
+    "repeated-statement": 0.6,
+    "read-again": 0.7,
     "unused-beside-parameter": 0.4,
     "plain-attribute": 0.5,
     "plain-attribute-met": 0.68,
