@@ -20,7 +20,7 @@ from devfix_codemods.repairs.elements import element
 from devfix_codemods.repairs.factories import array, factory
 from devfix_codemods.repairs.host_callers import leaves_half, leaves_operand, meets_encoding, meets_host
 from devfix_codemods.repairs.late_moves import before_copy
-from devfix_codemods.repairs.modules import beside_module, made_module, where_given
+from devfix_codemods.repairs.modules import beside_kept, beside_module, made_module, where_given
 from devfix_codemods.repairs.readers import copies, wanted_on_host
 from devfix_codemods.repairs.repeated_moves import moved_again
 from devfix_codemods.repairs.script_names import reads_script_name
@@ -170,6 +170,7 @@ def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         yield from beside_sibling(analysis, source, conflict)
         yield from behind_birth(analysis, source, conflict)
         return
+    yield from beside_kept(analysis, source, conflict)
     yield from made_module(analysis, source, conflict)
     yield from at_call(analysis, source, conflict)
     yield from taken_along(analysis, source, conflict)

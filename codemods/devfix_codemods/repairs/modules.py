@@ -1,6 +1,7 @@
 """Cuts of modules: where they are made, behind branches that make them, or behind the device that they wait for."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
@@ -141,6 +142,23 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
         edit = InsertStatement(source.span(move.statement), "after", code)
         yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
         return
+
+
+def beside_kept(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`self.actor = self.actor.to(device)` behind the same of `self.critic`, in the method that moves what is kept."""
+    node = conflict.birth.node
+    stores = (one for one in node.function.stores if one.value is node and one.base is node.function.self_node)
+    kept = next((str(one.key) for one in stores if one.is_attribute), None)
+    beside = (edge.other for edge in analysis.graph.edges[node] if edge.link.startswith("modules-"))
+    for move in beside if kept is not None else ():
+        moved = move.args[0].args[0] if move.op is Op.CALL and move.args[0].op is Op.ATTR else move
+        statement, itself = move.statement, move.function.self_node
+        if moved.op is not Op.ATTR or moved.args[0] is not itself or not isinstance(statement, ast.Assign | ast.Expr):
+            continue
+        span = source.span(statement)
+        code = re.sub(rf"\b{itself.extra}\.{moved.extra}\b", f"{itself.extra}.{kept}", source.segment(span))
+        if move.function.owner is node.function.owner and code != source.segment(span):
+            yield Cut((InsertStatement(span, "after", code),), f"Move `{itself.extra}.{kept}` as well")
 
 
 def _is_used_before(node: Node, move: Node, analysis: Analysis) -> bool:

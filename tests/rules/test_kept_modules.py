@@ -1,0 +1,55 @@
+"""DVF202: modules that an object keeps, of which a method moves several."""
+
+import pytest
+
+CODE = "DVF202"
+
+AGENT = """
+    import torch
+    from torch import nn
+
+    class Agent:
+        def __init__(self, use_cuda):
+            self.critic = nn.Linear(4, 1)
+            self.actor = {made}
+            self.target = nn.Linear(4, 1)
+            if use_cuda:
+                self.to_cuda()
+
+        def to_cuda(self):
+            {moves}
+
+        def act(self, state):
+            return self.critic(state.cuda()), self.actor(state.cuda()), self.target(state.cuda())
+"""
+MOVES = ("self.critic = self.critic.cuda()", "self.target = self.target.cuda()")
+ALL = (*MOVES, "self.actor = self.actor.cuda()")
+
+
+def _program(*moves: str, made: str = "nn.Linear(4, 2)") -> str:
+    return AGENT.format(made=made, moves=f"\n{' ' * 12}".join(moves))
+
+
+@pytest.mark.parametrize(
+    ("moves", "made"),
+    [
+        (ALL, "nn.Linear(4, 2)"),
+        (MOVES, "nn.Linear(4, 2).cuda()"),
+        (MOVES, "Env()"),
+        (MOVES, "lambda state: state.mean()"),
+    ],
+)
+def test_what_is_moved_or_no_module(rule, moves: tuple[str, ...], made: str) -> None:
+    assert rule.findings(_program(*moves, made=made)) == ()
+
+
+@pytest.mark.parametrize("made", ["nn.Linear(4, 2)", "nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))"])
+def test_the_one_that_is_left_is_moved_by_the_method(rule, made: str) -> None:
+    fixed = rule.fixed(_program(*MOVES, made=made), unsafe=True)
+    assert "self.actor = self.actor.cuda()\n" in fixed.partition("def to_cuda")[2].partition("def act")[0]
+    assert f"self.actor = {made}\n" in fixed
+
+
+def test_it_is_moved_as_the_others_are(rule) -> None:
+    moves = tuple(f"self.{one}.to(self.device)" for one in ("critic", "target"))
+    assert "        self.actor.to(self.device)\n" in rule.fixed(_program(*moves), unsafe=True)
