@@ -207,7 +207,7 @@ def _average_class(shape: Shape) -> Plan:
         [
             ("copy.deepcopy({net})", "self.{buf}.parameters()"),
             ("[{p}.detach().clone() for {p} in {net}.parameters()]", "self.{buf}"),
-            ("{{{k}: {p}.detach().clone() for {k}, {p} in {net}.state_dict().items()}}", "self.{buf}.values()"),
+            ("{{k}: {p}.detach().clone() for {k}, {p} in {net}.state_dict().items()}", "self.{buf}.values()"),
         ]
     )
     updated = (

@@ -164,3 +164,25 @@ def test_a_generator_that_a_function_of_another_file_draws_from(given: str) -> N
     outcome = check(Source("/p/main.py", main.encode()), Options(frozenset({"DVF404"})), project=project)
     assert isinstance(outcome, Checked), outcome
     assert [(one.code, one.fix) for one in outcome.findings] == [("DVF404", None)]
+
+
+HELPER = """
+    def put(value, place):
+        if {test}:
+            return value.{move}
+        return value
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "move", "lines"),
+    [
+        ("torch.cuda.is_available()", "to(place)", ["if flag:", "net = net.to(place)"]),
+        ("value is not None", "cpu()", []),
+    ],
+)
+def test_what_a_helper_of_the_loop_moves_under_a_test(test: str, move: str, lines: list[str]) -> None:
+    loops = dedent(LOOP.format(moves="x, y = put(x, place), put(y, place)")) + dedent(
+        HELPER.format(test=test, move=move)
+    )
+    assert added(MAIN.format(moved="", weight=""), loops) == lines

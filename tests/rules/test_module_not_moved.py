@@ -1387,3 +1387,35 @@ if __name__ == "__main__":
 """
     moved = program.replace("    optimizer =", "    model.to(device)\n    optimizer =")
     assert rule.fixed(program, unsafe=True) == moved
+
+
+BUILT = """
+import torch
+from torch import nn
+
+def build(n):
+    layers = [nn.Linear(n, n) for _ in range(2)]
+    return nn.Sequential(*layers)
+
+def fit(loader, device):
+    student = build(4).to(device)
+    teacher = build(4)
+    for x in loader:
+        x = x.to(device)
+        loss = (student(x) - teacher(x)).pow(2).mean()
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize("device", ["device", "0"])
+def test_what_a_function_makes_for_two_is_moved_where_the_second_gets_it(rule, device: str) -> None:
+    program = BUILT.replace(".to(device)", f".to({device})")
+    assert rule.fixed(program, unsafe=True) == program.replace("teacher = build(4)", f"teacher = build(4).to({device})")
+
+
+def test_what_a_function_makes_for_one_is_moved_where_it_is_made(rule) -> None:
+    program = BUILT.replace("build(n)", "build(n, device)").replace("build(4)", "build(4, device)")
+    program = program.replace(
+        "    student = build(4, device).to(device)\n", "    student = nn.Linear(4, 4).to(device)\n"
+    )
+    assert "return nn.Sequential(*layers).to(device)\n" in rule.fixed(program, unsafe=True)

@@ -101,15 +101,15 @@ def _met(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
         if one is not placed and one.guard <= at.guard:
             yield None, str(one.end.node.extra), at, called
         elif one is placed and one.end.place.where is Where.DEVICE:
-            site = _site(one, at.guard, parameter.function)
+            site = _site(analysis, one, at.guard, parameter.function)
             if site is not None:
                 yield site, None, at, called
 
 
-def _site(found: Conflict, here: Guard, function: Function) -> Site | None:
+def _site(analysis: "Analysis", found: Conflict, here: Guard, function: Function) -> Site | None:
     """Where something is that a function meets, in words of what the function is given."""
     given = {key(node): str(node.extra) for node in function.parameters.values()}
-    when = _condition(found, here, given)
+    when = _condition(analysis, found, here, given)
     device = found.end.place.node
     if when is None:
         return None
@@ -118,13 +118,23 @@ def _site(found: Conflict, here: Guard, function: Function) -> Site | None:
     return _spelled_out(device, when)
 
 
-def _condition(found: Conflict, here: Guard, given: Mapping[Hashable, Argument]) -> Condition | None:
+def _condition(
+    analysis: "Analysis", found: Conflict, here: Guard, given: Mapping[Hashable, Argument]
+) -> Condition | None:
     """Under which condition, beyond that of a place in the program, something is moved; None where others cannot say
     it."""
-    literals = joined(found.guard, found.end.guard) - here
+    literals = joined(joined(found.guard, found.end.guard), _inside(analysis, found.end.node)) - here
     named = {(given.get(atom, atom), holds) for atom, holds in literals}
     known = all(atom in given or _is_portable(atom) for atom, _ in literals)
     return frozenset(named) if known else None
+
+
+def _inside(analysis: "Analysis", end: Node) -> Guard:
+    """Under which tests, that mean the same everywhere, a function of the file moves what it is given."""
+    called = analysis.births.calls.get(end)
+    moves = [value for value, _ in called.returns if analysis.births.is_move(value)] if called is not None else []
+    guards = [frozenset((atom, holds) for atom, holds in one.guard if _is_portable(atom)) for one in moves]
+    return guards[0].intersection(*guards) if guards else frozenset()
 
 
 def _is_portable(atom: Hashable) -> bool:
@@ -222,7 +232,7 @@ def _placed(analysis: "Analysis", node: Node, given: Mapping[Argument, Node]) ->
     if moved is None or moved.end.birth is not Birth.MOVE or moved.end.place.where is not Where.DEVICE:
         return None
     flags = {literal(one)[0]: at for at, one in given.items() if one.op is not Op.CONST}
-    when = _condition(moved, node.guard, flags)
+    when = _condition(analysis, moved, node.guard, flags)
     chosen = any(step.edge.turn is Turn.DOWN for step in moved.path)  # of several, by a test or otherwise
     return _named(moved.end.place.node, when, given) if when or (when is not None and not chosen) else None
 

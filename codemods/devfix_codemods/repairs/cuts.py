@@ -1,7 +1,7 @@
 """Where a conflict is cut: by the kind of birth, as near to the birth as a device can be named."""
 
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.findings import Fix, Safety
@@ -37,6 +37,9 @@ HARMLESS = 0.8, 0.42
 TOGETHER = 0.9
 """How surely two tensors meet of which one may follow the other, wherever that is: this changes nothing that works."""
 
+MOST_CUTS = 6
+"""How many cuts are tried for one that suits all callers."""
+
 MOST_OPERANDS = 4
 """Through how many operands one safe fix may depend on another."""
 
@@ -48,7 +51,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
         return None
     if meets_host(analysis, conflict):
         return None
-    cut = next(_cuts(analysis, source, conflict), None)
+    cut = _first(analysis, source, conflict)
     if cut is None:
         return None
     safety = _safety(analysis, conflict, cut)
@@ -70,7 +73,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
 
 def _is_safe(analysis: Analysis, source: Source, conflict: Conflict, behind: tuple[Placed, ...]) -> bool:
     """Whether a conflict has a safe fix, also by the operands that it would leave, but for those it is `behind`."""
-    cut = next(_cuts(analysis, source, conflict), None)
+    cut = _first(analysis, source, conflict)
     if cut is None or not _fixed(analysis, source, conflict)[1] or len(behind) > MOST_OPERANDS:
         return False
 
@@ -82,7 +85,7 @@ def _is_safe(analysis: Analysis, source: Source, conflict: Conflict, behind: tup
 
 def _has_cut(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
     """Whether a conflict is shown with a fix, be it a suggestion."""
-    return conflict.confidence >= SUGGESTION and next(_cuts(analysis, source, conflict), None) is not None
+    return conflict.confidence >= SUGGESTION and _first(analysis, source, conflict) is not None
 
 
 def _is_written(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
@@ -93,7 +96,7 @@ def _is_written(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
 def _fixed(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[bool, bool]:
     """Whether a conflict has by itself a fix that is more than a suggestion, and one that is safe."""
     if conflict not in analysis.written:
-        cut = next(_cuts(analysis, source, conflict), None)
+        cut = _first(analysis, source, conflict)
         safety = _safety(analysis, conflict, cut) if cut is not None else None
         analysis.written[conflict] = safety not in {None, Safety.SUGGESTION}, safety is Safety.SAFE
     return analysis.written[conflict]
@@ -144,6 +147,16 @@ def _is_of_moved(analysis: Analysis, conflict: Conflict) -> bool:
 
 
 _PARTS = frozenset({"part", "element", "view", "loop"})
+
+
+def _first(analysis: Analysis, source: Source, conflict: Conflict) -> Cut | None:
+    """The best cut; of a module that a function makes, one that suits all callers if there is such."""
+    first = None
+    for one in islice(_cuts(analysis, source, conflict), MOST_CUTS):
+        if conflict.birth.birth is not Birth.MODULE or suits_callers(analysis, conflict, at_call=one.at_call):
+            return one
+        first = first or one
+    return first
 
 
 def _cuts(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
