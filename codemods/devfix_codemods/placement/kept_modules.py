@@ -16,12 +16,10 @@ def kept_modules(births: "Births") -> None:
     """Who moves several modules of an object by a method means to move all that the constructor makes."""
     for owner in births.module.classes:
         if owner not in births.kinds.module_classes and "__init__" in owner.methods:
-            moves = _moves(births, owner)
-            found = ([_kept(one) for one in each.values()] for each in moves.values())
-            sorts = [any(map(births.kinds.is_module, kept)) for kept in found]
-            of_modules = (each for each, sort in zip(moves.values(), sorts) if sort)
+            moves = _moves(births, owner).values()
+            of_modules = [each for each in moves if any(map(births.kinds.is_module, map(_kept, each.values())))]
             most = max(of_modules, key=len, default={})
-            moved = {attribute for each in moves.values() for attribute in each}
+            moved = {attribute for each in moves for attribute in each}
             if len(most) > 1:
                 _left(births, owner, moved, most)
 

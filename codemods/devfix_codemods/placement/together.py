@@ -52,10 +52,10 @@ class Together:
     def _made_as_moved(self, groups: dict[Function, list[Node]]) -> None:
         """What makes a module that the program moves places none: `build(args)`, beside `build(args).cuda()`."""
         moved = {_maker(one) for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one)}
-        sources = self._graph.sources
-        for one in (each for members in groups.values() for each in members if _maker(each) in moved):
-            known = [replace(each, links=tuple(map(_known, each.links))) for each in sources[one]]
-            sources[one] = sources[one] if self._births.moves_of(one) else known
+        for one in (each for members in groups.values() for each in members):
+            if _maker(one) in moved and not self._births.moves_of(one):
+                sources = self._graph.sources[one]
+                self._graph.sources[one] = [replace(each, links=tuple(map(_known, each.links))) for each in sources]
 
     def _usually_moved(self, groups: dict[Function, list[Node]]) -> set[object]:
         """The makers of which half of the modules at least are moved: an oversight is no rule."""

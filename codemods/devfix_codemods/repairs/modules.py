@@ -79,12 +79,11 @@ def _around(node: Node) -> Iterator[ast.stmt]:
     of its `if`."""
     inner = node.statement
     around = [*ast.walk(node.function.syntax)] if inner is not None else []
-    for one in (inner, *reversed(around)):
-        if not isinstance(one, ast.stmt) or (one is not inner and not isinstance(one, _CHOICES)):
-            continue
-        holds = any(each is inner for each in ast.walk(one))
-        is_elif = any(isinstance(each, ast.If) and each.orelse == [one] and isinstance(one, ast.If) for each in around)
-        if holds and not is_elif:
+    elifs = {id(one.orelse[0]) for one in around if isinstance(one, ast.If) and len(one.orelse) == 1}
+    choices = [one for one in reversed(around) if isinstance(one, _CHOICES) and one is not inner]
+    for one in (inner, *choices):
+        is_elif = isinstance(one, ast.If) and id(one) in elifs
+        if isinstance(one, ast.stmt) and not is_elif and any(each is inner for each in ast.walk(one)):
             yield one
 
 
