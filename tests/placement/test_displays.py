@@ -58,6 +58,16 @@ LEFT = {
         """,
         "ids",
     ),
+    "returned, as it is on another path": (
+        """
+        def batch(rows, gpu):
+            x, y = torch.from_numpy(rows.x), torch.from_numpy(rows.y)
+            if gpu:
+                return x, y.long().cuda()
+            return x, y
+        """,
+        "torch.from_numpy(rows.x)",
+    ),
     "what grows": (
         """
         def collect(rows, device):
@@ -87,6 +97,13 @@ FINE = {
     "joined otherwise": """
         def sample(self, ids):
             return torch.stack([self.a[i] for i in ids]), torch.cat([self.b[i] for i in ids]).to(self.device)
+    """,
+    "returned otherwise on another path": """
+        def batch(rows, gpu):
+            x, y = torch.relu(rows.x), torch.relu(rows.y)
+            if gpu:
+                return x, y.cuda()
+            return y, x
     """,
     "moved before": """
         def batch(rows, ids, device):

@@ -409,3 +409,27 @@ REBUILT = """
 )
 def test_what_makes_a_module_that_is_moved_places_none(placed, first: str, link: str) -> None:
     assert placed(REBUILT.format(first=first)).of("build(args)").links[0] == link
+
+
+TWINS = """
+    from zoo import Net
+    class Actor:
+        def __init__(self, rank):
+            self.device = torch.device("cuda", rank)
+            self.net = Net(3)
+            self.target = Net(4).to(self.device)
+        def load(self, path):
+            {loads}
+        def act(self, x):
+            return self.net(x.to(self.device)), self.target(x.to(self.device))
+"""
+OWN = "self.net.load(path, device=self.device)"
+
+
+def test_a_method_of_its_own_may_move_a_module_beside_its_twin(placed) -> None:
+    assert not placed(TWINS.format(loads=OWN)).conflicts
+
+
+def test_a_method_that_the_moved_twin_has_as_well_excuses_no_module(placed) -> None:
+    both = f"{OWN}; self.target.load(path, device=self.device)"
+    assert placed(TWINS.format(loads=both)).of("Net(3)").links[-1] == "twin-made"

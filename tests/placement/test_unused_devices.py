@@ -129,3 +129,29 @@ def test_what_a_loop_gives_to_others_or_with_the_device(placed, before: str, lin
 @pytest.mark.parametrize("before", ["net.eval()", "net = net.eval()"])
 def test_what_a_loop_gives_to_a_module_beside_a_forgotten_device(placed, before: str) -> None:
     assert placed(FED.format(before=before, lines="pass", fed="net")).births == ["row"]
+
+
+UNREAD = """
+    from zoo import load_net, Net
+    def evaluate({given}):
+        device = "cuda"
+        {made}
+        for x, y in rows:
+            keep({fed}(x).argmax(1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "made", "fed"),
+    [("rows", "net = nn.Linear(3, 4)", "net"), ("rows, measure", "pass", "measure"), ("rows", "net = Net(4)", "net")],
+)
+def test_what_is_given_to_what_is_known_or_no_model(placed, given: str, made: str, fed: str) -> None:
+    assert "x" not in placed(UNREAD.format(given=given, made=made, fed=fed)).births
+
+
+@pytest.mark.parametrize(
+    ("given", "made", "fed"),
+    [("rows", "net = load_net(rows); net.eval()", "net"), ("rows, policy_net", "pass", "policy_net")],
+)
+def test_what_is_given_to_a_model_of_which_little_is_known(placed, given: str, made: str, fed: str) -> None:
+    assert "x" in placed(UNREAD.format(given=given, made=made, fed=fed)).births

@@ -53,3 +53,30 @@ def test_the_one_that_is_left_is_moved_by_the_method(rule, made: str) -> None:
 def test_it_is_moved_as_the_others_are(rule) -> None:
     moves = tuple(f"self.{one}.to(self.device)" for one in ("critic", "target"))
     assert "        self.actor.to(self.device)\n" in rule.fixed(_program(*moves), unsafe=True)
+
+
+WRAPPED = """
+    import torch
+    from torch import nn
+
+    class Losses:
+        def __init__(self):
+            self.net = nn.Linear(4, 1)
+            self.head = nn.Linear(1, 1)
+
+        def {method}(self, device):
+            self.net.to(device)
+
+        def compute(self, x, device):
+            return self.net(x.to(device)), self.head(self.net(x.to(device)))
+"""
+
+
+@pytest.mark.parametrize("method", ["begin", "compute_net"])
+def test_one_that_is_moved_by_a_method_of_another_name(rule, method: str) -> None:
+    assert all("modules-one" not in one.links for one in rule.findings(WRAPPED.format(method=method)))
+
+
+@pytest.mark.parametrize("method", ["to", "to_device"])
+def test_one_that_is_moved_by_the_method_that_moves_all(rule, method: str) -> None:
+    assert "self.head.to(device)\n" in rule.fixed(WRAPPED.format(method=method), unsafe=True)

@@ -57,6 +57,8 @@ def _left(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
     match row.statement:
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if row.syntax is not None:
             pass
+        case ast.Return(value=ast.Tuple(elts=values)) if _is_returned_unmoved(row, values):
+            targets = [_origin(one) for one in values]
         case _:
             return
     if len(targets) == len(values) == len(row.args) and row.syntax is row.statement.value:
@@ -66,6 +68,20 @@ def _left(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
             beside = len(moved) > 1 and value is base and births.kinds.of(one) is Kind.TENSOR
             if beside or ast.unparse(target) == base.id:
                 yield one
+
+
+def _is_returned_unmoved(row: Node, values: list[ast.expr]) -> bool:
+    """Whether the same names are returned on another path as they are: `if gpu: return x, y.cuda()`."""
+    names = [ast.unparse(_origin(one)) for one in values]
+    others = (one.value for one in ast.walk(row.function.syntax) if isinstance(one, ast.Return))
+    return any(isinstance(one, ast.Tuple) and list(map(ast.unparse, one.elts)) == names for one in others)
+
+
+def _origin(value: ast.expr) -> ast.expr:
+    """`x` of `x.float().cuda()`"""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        value = value.func.value
+    return value
 
 
 def _named(value: ast.expr) -> ast.expr:

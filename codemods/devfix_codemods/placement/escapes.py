@@ -44,7 +44,7 @@ class Escapes:
         link = self._escape(module, module, frozenset(one.other for one in left))
         if link is None and ways and all(ways.values()):
             link = min(filter(None, ways.values()), key=STRENGTHS.__getitem__)
-        if link is not None:
+        if link is not None and not (link == "moved-elsewhere" and self._is_moved_as_twins(module)):
             self._graph.sources[module] = [
                 replace(one, links=(*one.links, link)) if one.birth is Birth.MODULE else one
                 for one in self._graph.sources[module]
@@ -54,6 +54,18 @@ class Escapes:
             one._replace(link=way, cost=COSTS[way]) if (way := ways.get(one)) is not None else one
             for one in self._graph.edges[module]
         ]
+
+    def _is_moved_as_twins(self, module: Node) -> bool:
+        """Whether a module of the same class is moved beside it, and once more where this one may be: that both are
+        given a device by `net.load(device)` is no reason to leave one behind."""
+        twins = (one.other for one in self._graph.edges.get(module, ()) if one.link == "twin-made")
+        return any(
+            self._is_moved(alias, twin)
+            for twin in twins
+            if twin.function is module.function
+            for alias in self._aliases(twin, frozenset())
+            if alias is not twin
+        )
 
     def _take_along(self, module: Node) -> None:
         """A move of a container moves its elements, also for the names that these have of their own."""

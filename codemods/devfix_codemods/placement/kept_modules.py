@@ -16,12 +16,13 @@ def kept_modules(births: "Births") -> None:
     """Who moves several modules of an object by a method means to move all that the constructor makes."""
     for owner in births.module.classes:
         if owner not in births.kinds.module_classes and "__init__" in owner.methods:
-            moves = _moves(births, owner).values()
-            of_modules = [each for each in moves if any(map(births.kinds.is_module, map(_kept, each.values())))]
-            most = max(of_modules, key=len, default={})
-            moved = {attribute for each in moves for attribute in each}
-            if len(most) > 1:
-                _left(births, owner, moved, most)
+            moves = _moves(births, owner)
+            moved = {attribute for each in moves.values() for attribute in each}
+            for method, each in moves.items():
+                of_modules = any(map(births.kinds.is_module, map(_kept, each.values())))
+                if of_modules and (len(each) > 1 or method in _MOVING):
+                    _left(births, owner, moved, each)
+                    break
 
 
 def _moves(births: "Births", owner: Class) -> dict[str, dict[str, Node]]:
@@ -42,10 +43,14 @@ def _kept(move: Node) -> Node:
     return move.args[0].args[0]
 
 
-def _left(births: "Births", owner: Class, moved: set[str], most: dict[str, Node]) -> None:
+def _left(births: "Births", owner: Class, moved: set[str], moves: dict[str, Node]) -> None:
     made = owner.methods["__init__"]
     for store in made.stores:
         value = store.value
         kept = store.is_attribute and store.base is made.self_node and store.key not in moved
         if kept and births.graph.is_born(value, {Birth.MODULE}) and not births.moves_of(value):
-            supports(births.graph, value, {one: [one] for one in most.values()}, "modules")
+            supports(births.graph, value, {one: [one] for one in moves.values()}, "modules")
+
+
+_MOVING = frozenset({"to", "cuda", "to_cuda", "to_gpu", "to_device"})
+"""Methods that by their names move all that an object keeps."""

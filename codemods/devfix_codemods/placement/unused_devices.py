@@ -13,6 +13,7 @@ from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device, is_optional
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
+from devfix_codemods.placement.naming import sounds_like_model
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.together import supports
 
@@ -69,8 +70,16 @@ class UnusedDevices:
                 yield from (one for one in roots if whole(one, {Op.ITEM}).op is Op.ITER and not births.moves_of(one))
 
     def _is_given(self, module: Node) -> bool:
-        """Whether a callee is a module that the function is given, so that its callers may have moved it."""
-        return self._births.kinds.is_module(module) and all(one.op is Op.PARAM for one in self._births.roots(module))
+        """Whether a callee is a model that the function is given, or gets from what is not read: it may be anywhere."""
+        births, kinds = self._births, self._births.kinds
+        named = kinds.of(module) is None and module.op is Op.PARAM and sounds_like_model(str(module.extra))
+        known = (one.op is Op.PARAM or self._is_unread(one) for one in births.roots(module))
+        return (named or kinds.is_module(module)) and all(known)
+
+    def _is_unread(self, made: Node) -> bool:
+        """Whether nobody knows of a module where it is made."""
+        links = [one.links for one in self._graph.sources.get(made, ())]
+        return made.op is Op.CALL and made not in self._births.calls and links == [("built-by-unknown",)]
 
     def _left(self, device: Node, fed: list[Node]) -> None:
         for one in dict.fromkeys(fed):
