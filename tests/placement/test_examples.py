@@ -292,3 +292,22 @@ SAMPLED = """
 )
 def test_what_loaders_draw_from_fits_nothing(placed, rows: str, given: str, births: list[str]) -> None:
     assert placed(SAMPLED.format(rows=rows, given=given)).births == births
+
+
+PARAMETERS = """
+    def step(net: nn.Module, x, y, device):
+        x = x.float().to(device)
+        {line}
+        return F.mse_loss(net(x), y)
+"""
+
+
+@pytest.mark.parametrize("line", ["y = y.to(device).float()", "y = y.view(3, -1)"])
+def test_what_a_parameter_shares_with_one_that_is_moved(placed, line: str) -> None:
+    """Only to stand among the parameters says little of one."""
+    assert all(one.confidence < 0.5 for one in placed(PARAMETERS.format(line=line)).conflicts)
+
+
+@pytest.mark.parametrize("line", ["y = y.float()", "net.eval(); y = y.float()"])
+def test_a_parameter_that_is_converted_as_one_that_is_moved(placed, line: str) -> None:
+    assert placed(PARAMETERS.format(line=line)).of("y").confidence > 0.8

@@ -159,3 +159,26 @@ def test_what_is_moved_on_a_condition_is_in_doubt_however_it_is_converted(placed
     """A move behind a condition shows that its author thinks of the other case."""
     for one in placed(CHOSEN.format(converted=converted)).conflicts:
         assert "moved-on-condition" in one.links
+
+
+TAKEN = """
+    from metric import to_device
+    def scaled(x, scales, width):
+        {moves}
+        if width is None:
+            width = torch.median(x)
+        return -scales / width
+"""
+
+
+@pytest.mark.parametrize("moves", ["scales = to_device(scales, x)", "scales = to_device(scales, x, dtype=x.dtype)"])
+def test_what_a_call_is_given_beside_what_it_replaces_is_not_moved(placed, moves: str) -> None:
+    """One parameter that is moved says less of the others than two do."""
+    assert all(one.confidence < 0.5 for one in placed(TAKEN.format(moves=moves)).conflicts)
+
+
+@pytest.mark.parametrize(
+    "moves", ["x, scales = to_device(x, scales, 'cuda')", "x = x.cuda(); scales = to_device(scales, x)"]
+)
+def test_all_that_a_call_replaces_is_moved(placed, moves: str) -> None:
+    assert placed(TAKEN.format(moves=moves)).of("width").confidence > 0.5

@@ -83,7 +83,7 @@ MODULE = """
 """
 
 
-@pytest.mark.parametrize("made", ["torch.ones(n)", "torch.Tensor(n)", "torch.empty(n).fill_(2.0)"])
+@pytest.mark.parametrize("made", ["torch.ones(n)", "torch.Tensor(n)", "torch.empty(n).fill_(2.0)", "torch.ones(n) * 2"])
 def test_parameters_are_moved_with_their_module(placed, made):
     """A device that a module forgets says little of them, and more of what it keeps beside them."""
     found = placed(MODULE.format(kept=f"self.scale = nn.Parameter({made})"))

@@ -119,6 +119,18 @@ def reads_key(node: Node) -> bool:
 def takes_name(call: Node) -> bool:
     """`net = wrap(net)`"""
     match call.statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=given) as value) if value is call.syntax:
-            return any(isinstance(one, ast.Name) and one.id == name for one in given)
+        case ast.Assign(targets=[ast.Name()]):
+            return bool(replaced(call))
     return False
+
+
+def replaced(call: Node) -> tuple[Node, ...]:
+    """The arguments whose names are given to the results of a call: `x` of `x = to_like(x, y)`."""
+    match call.statement, call.syntax:
+        case ast.Assign(targets=[target], value=value), ast.Call(args=given) if value is call.syntax:
+            targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        case _:
+            return ()
+    words = {one.id for one in targets if isinstance(one, ast.Name)}
+    by_position = zip(call.args[1:], given, strict=False)
+    return tuple(node for node, one in by_position if isinstance(one, ast.Name) and one.id in words)

@@ -8,7 +8,7 @@ from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.nodes import Literal
 from devfix_codemods.placement import imported_calls
-from devfix_codemods.placement.arguments import keyword, loaded_to
+from devfix_codemods.placement.arguments import keyword, loaded_to, replaced
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.device_conditions import asks_for_place
 from devfix_codemods.placement.graph import Birth, Graph, Source
@@ -220,7 +220,7 @@ class Moves:
             return False
         if self._kinds.is_module(call) or self._kinds.is_module(callee) or self._imported.class_of(callee) is not None:
             return False
-        for one in call.args[1:]:
+        for one in replaced(call) or call.args[1:]:
             if self._kinds.of(one) in {None, Kind.TENSOR, Kind.SEQUENCE, Kind.MAPPING}:
                 for root in self._roots.of(one):
                     self.movers[root].append(call)

@@ -65,8 +65,8 @@ class ParallelStatements:
             moved = {one: each for one, each in moved.items() if _are_columns(node, one)}
         twins = [one for one, each in moved.items() if each.exact == shape.exact]
         if moved:
-            if not self._is_of_array(node) and not self._is_of_batch(node):
-                self._births.beside_moved(node, None)
+            if not self._is_of_array(node):
+                self._births.beside_moved(self._left(node), None)
             supports(self._births.graph, node, {one: [one] for one in twins or moved}, "twin" if twins else "family")
 
     def _beside_moved_later(self, node: Node, near: Sequence[Node | None]) -> None:
@@ -126,10 +126,10 @@ class ParallelStatements:
         is_given = base.op in _GIVEN and kinds.class_of(base) is None
         return is_given and not kinds.is_module(base) and twin.op is Op.ATTR and twin.args[0] is base
 
-    def _is_of_batch(self, node: Node) -> bool:
-        """`y.float()`, where `y` is known to be left behind: that is told of `y`."""
+    def _left(self, node: Node) -> Node:
+        """`y` of `y.float()`, where that is known to be left behind."""
         origin = before_methods(node)
-        return origin is not node and self._births.graph.is_born(origin, OF_BATCHES)
+        return origin if self._births.graph.is_born(origin, OF_BATCHES) else node
 
     def _is_of_array(self, node: Node) -> bool:
         """`torch.from_numpy(x).float()`"""

@@ -274,7 +274,7 @@ def _names(function: Function) -> dict[str, Node]:
     return {name: one for name, one in function.finals.items() if isinstance(name, str) and one.function is function}
 
 
-_FILLED = frozenset({Op.ATTR, Op.CALL})
+_FILLED = frozenset({Op.ATTR, Op.CALL, Op.OPERATION})
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ELSEWHERE = frozenset({Where.DEVICE, Where.FOLLOWS})
 _HOLDING = frozenset({Op.PHI, Op.AFTER, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
