@@ -15,6 +15,7 @@ from devfix_codemods.ir.versions import FILLING
 from devfix_codemods.loading import naming
 from devfix_codemods.loading.calls import Calls, Load
 from devfix_codemods.loading.uses import Use, Uses, unmoved
+from devfix_codemods.placement.arguments import is_asked_to_move
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.naming import sounds_like_class
 
@@ -118,18 +119,13 @@ class _Follower:
                 is_text = isinstance(user.syntax, ast.JoinedStr | ast.FormattedValue | ast.Slice)
                 self._note(Use.READS if is_text else Use.OTHER, user)
 
-    def _is_moved(self, entry: Node) -> bool:
-        """Whether the program calls a method that moves a value: options may have a flag of that name."""
-        asked = (one for one in self._files.users_of(entry) if one.op is Op.ATTR and one.extra in {"to", "cuda"})
-        return any(call.op is Op.CALL and call.args[0] is one for one in asked for call in self._files.users_of(one))
-
     def _entry(self, entry: Node, key: object) -> None:
         self._note(Use.APART, entry)
         if isinstance(key, str) and naming.RANDOM.search(key):
             self._note(Use.STATES, entry)
         elif isinstance(key, str) and naming.PLAIN.match(key):
             plain = Use.OPTIONS if naming.OPTIONS.search(key) else Use.READS
-            self._note(Use.KEPT if self._is_moved(entry) else plain, entry)
+            self._note(Use.KEPT if is_asked_to_move(entry, self._files.users_of) else plain, entry)
         else:
             self._go(entry)
 

@@ -1,6 +1,7 @@
 """What calls are given, by keyword and otherwise, and what parameters are where a call says nothing."""
 
 import ast
+from collections.abc import Callable, Iterable
 
 from devfix_codemods.catalogue import canonical, libraries
 from devfix_codemods.catalogue.torch import MAP_LOCATION
@@ -114,6 +115,12 @@ def reads_key(node: Node) -> bool:
         return False
     key = node.args[1] if len(node.args) > 1 else None
     return key is not None and key.op is Op.CONST and isinstance(key.extra, str)
+
+
+def is_asked_to_move(value: Node, users_of: Callable[[Node], Iterable[Node]]) -> bool:
+    """`net.to(device)`, `net.cuda()`: whether a method is called that moves a value; options may have such a flag."""
+    asked = (one for one in users_of(value) if one.op is Op.ATTR and one.extra in {"to", "cuda"})
+    return any(call.op is Op.CALL and call.args[0] is one for one in asked for call in users_of(one))
 
 
 def takes_name(call: Node) -> bool:

@@ -63,7 +63,7 @@ def _left(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
             return
     if len(targets) == len(values) == len(row.args) and row.syntax is row.statement.value:
         for target, value, one in zip(targets, values, row.args):
-            if one in moved or not isinstance(base := _named(value), ast.Name):
+            if one in moved or not isinstance(base := _origin(value, of_bare_calls=True), ast.Name):
                 continue
             beside = len(moved) > 1 and value is base and births.kinds.of(one) is Kind.TENSOR
             if beside or ast.unparse(target) == base.id:
@@ -77,16 +77,9 @@ def _is_returned_unmoved(row: Node, values: list[ast.expr]) -> bool:
     return any(isinstance(one, ast.Tuple) and list(map(ast.unparse, one.elts)) == names for one in others)
 
 
-def _origin(value: ast.expr) -> ast.expr:
-    """`x` of `x.float().cuda()`"""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        value = value.func.value
-    return value
-
-
-def _named(value: ast.expr) -> ast.expr:
-    """`x` of `x.pin_memory()`"""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not value.args:
+def _origin(value: ast.expr, *, of_bare_calls: bool = False) -> ast.expr:
+    """`x` of `x.to(device).float()`, or only of `x.pin_memory()`, whose method is given nothing by position."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not (of_bare_calls and value.args):
         value = value.func.value
     return value
 

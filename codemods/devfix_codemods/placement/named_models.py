@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, canonical, effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name
+from devfix_codemods.placement.arguments import is_asked_to_move
 from devfix_codemods.placement.naming import bound_name, sounds_like_class, sounds_like_model
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ def made_beside_modules(kinds: "Kinds") -> None:
     one."""
     made = [one for one in kinds.module.of(Op.CALL) if _package(one) is not None]
     called = [one for one in made if kinds.of(one) is None and _is_called_model(one)]
-    moved = [one for one in called if _is_moved(kinds, one)]
+    moved = [one for one in called if is_asked_to_move(one, lambda node: kinds.module.users.get(node, ()))]
     packages = {_package(one) for one in made if kinds.of(one) is Kind.MODULE or one in moved}
     for one in called:
         if one not in moved and _package(one) in packages:
@@ -26,12 +27,6 @@ def made_beside_modules(kinds: "Kinds") -> None:
 def _is_called_model(made: Node) -> bool:
     words = (bound_name(made), (name(made.args[0]) or "").rpartition(".")[2])
     return any(map(sounds_like_model, words))
-
-
-def _is_moved(kinds: "Kinds", made: Node) -> bool:
-    users = kinds.module.users
-    asked = (one for one in users.get(made, ()) if one.op is Op.ATTR and one.extra in {"to", "cuda"})
-    return any(call.op is Op.CALL and call.args[0] is one for one in asked for call in users.get(one, ()))
 
 
 def _package(made: Node) -> tuple[Function, str] | None:

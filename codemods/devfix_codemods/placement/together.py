@@ -35,8 +35,9 @@ class Together:
             if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
                 groups[node.function].append(node)
         twins, usual = self._moved_twins(), self._usually_moved(groups)
-        self._made_as_moved(groups)
-        callees = [one.args[0] for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one)]
+        placed = [one for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one)]
+        self._made_as_moved(groups, {_maker(one) for one in placed})
+        callees = [one.args[0] for one in placed]
         on_host, left = self._on_host(callees), self._left_on_purpose(callees)
         for members in groups.values():
             moved = {one: moves for one in members if (moves := self._births.moves_of(one))}
@@ -49,11 +50,10 @@ class Together:
                     near = [each for each in alike if _maker(one) in usual or each.function is one.function]
                     self._belongs(one, moved, near)
 
-    def _made_as_moved(self, groups: dict[Function, list[Node]]) -> None:
+    def _made_as_moved(self, groups: dict[Function, list[Node]], makers: set[object]) -> None:
         """What makes a module that the program moves places none: `build(args)`, beside `build(args).cuda()`."""
-        moved = {_maker(one) for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one)}
         for one in (each for members in groups.values() for each in members):
-            if _maker(one) in moved and not self._births.moves_of(one):
+            if _maker(one) in makers and not self._births.moves_of(one):
                 sources = self._graph.sources[one]
                 self._graph.sources[one] = [replace(each, links=tuple(map(_known, each.links))) for each in sources]
 

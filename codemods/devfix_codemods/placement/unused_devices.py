@@ -52,14 +52,12 @@ class UnusedDevices:
             if call.args[0].op is not Op.CLASS and called.name != "__init__" and self._is_given_module(call):
                 made[call.function].append(call)
         for function, values in made.items():
-            devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
-            if len(devices) == 1:
-                self._forgotten(devices[0], values)
+            if (device := self._only_unused(function)) is not None:
+                self._forgotten(device, values)
         for function in self._births.module.functions:
-            fed = list(self._fed(function)) if isinstance(function.syntax, _DEFINITIONS) else []
-            devices = list(self._unused(function)) if fed else []
-            if len(devices) == 1:
-                self._left(devices[0], fed)
+            fed = list(self._fed(function))
+            if fed and (device := self._only_unused(function)) is not None:
+                self._left(device, fed)
 
     def _fed(self, function: Function) -> Iterator[Node]:
         """What a loop gives, of which a module computes something, and which nothing moves."""
@@ -103,6 +101,11 @@ class UnusedDevices:
         stored = (one.base for one in node.function.stores if one.value is node)
         part = node in self._births.owned or any(one is not node.function.self_node for one in stored)
         return not part and not given
+
+    def _only_unused(self, function: Function) -> Node | None:
+        """The one device with which a function does nothing; None where there are more."""
+        devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
+        return devices[0] if len(devices) == 1 else None
 
     def _unused(self, function: Function) -> Iterator[Node]:
         """The parameters, and the other names, for a device with which nothing is done but to compare it."""
