@@ -144,3 +144,29 @@ def test_a_registered_buffer_is_set() -> None:
 def test_what_the_constructor_itself_sets_later_is_not() -> None:
     program = NET.format(first="self.scale = HERE", then="x")
     assert told(program, "torch.zeros(3, device=self.device)") == MISSING.format("self.device")
+
+
+ASKED = "needs `{}.to`, and the code asks whether that is a tensor."
+MOVED = {
+    "a part that is one of several": (
+        "def f(d, n):\n    z = d[n] if n else g()\n    return isinstance(z, int)\n",
+        False,
+    ),
+    "a part": ("def f(d, n):\n    z = d[n]\n    return 0 if isinstance(z, (int, float)) else z\n", False),
+    "another part is asked": ("def f(d, n, y):\n    z = d[n]\n    return 0 if isinstance(y, int) else z\n", True),
+    "another value of the name": ("def f(d, n):\n    z = d[n]\n    z = g()\n    return isinstance(z, int)\n", True),
+}
+ASKED_BEFORE = {
+    "affirmed": ("def f(z):\n    return g(HERE) if torch.is_tensor(z) else 0\n", True),
+    "denied": ("def f(z):\n    return g(HERE) if isinstance(z, int) else 0\n", False),
+}
+
+
+@pytest.mark.parametrize(("program", "moves"), MOVED.values(), ids=MOVED)
+def test_a_part_that_may_be_no_tensor_is_not_moved(program: str, moves: bool) -> None:
+    assert told(program, "__node__.to('cuda')", "d[n]") == (None if moves else ASKED.format("d[n]"))
+
+
+@pytest.mark.parametrize(("program", "moves"), ASKED_BEFORE.values(), ids=ASKED_BEFORE)
+def test_a_name_that_may_be_no_tensor_is_not_moved(program: str, moves: bool) -> None:
+    assert told(program, "z.to('cuda')") == (None if moves else ASKED.format("z"))

@@ -26,17 +26,42 @@ def evaluate(loader, net):
 """
 
 
-def findings(begun: str, others: str) -> tuple[Finding, ...]:
-    program = GATHERED.format(begun=begun, others=others)
+def findings(program: str) -> tuple[Finding, ...]:
     outcome = check(Source("train.py", program.encode()), Options(frozenset({CODE}), suggestions=True))
     assert isinstance(outcome, Checked), outcome
     return outcome.findings
 
 
 def test_each_branch_copies_to_the_host() -> None:
-    assert findings(".cpu()", ".cpu()") == ()
+    assert findings(GATHERED.format(begun=".cpu()", others=".cpu()")) == ()
 
 
 def test_no_branch_copies_to_the_host() -> None:
-    (found,) = findings("", "")
+    (found,) = findings(GATHERED.format(begun="", others=""))
     assert "`data[1]` stays on the host" in found.message
+
+
+APART = """
+import torch
+def fit(net, loader, device):
+    for x, y in loader:
+        net(x.to(device), y.to(device)).backward()
+def collect(net, loader, device):
+    outs, wanted = [], []
+    for x, y in loader:
+        x = x.to(device)
+        out = net(x)
+        outs.append({kept})
+        wanted.append(y)
+    return torch.cat(outs), torch.cat(wanted)
+"""
+
+
+def test_what_is_only_kept_beside_copies_stays_on_the_host() -> None:
+    assert findings(APART.format(kept="out.cpu()")) == ()
+
+
+def test_what_is_kept_beside_values_of_a_device_goes_there() -> None:
+    (one,) = findings(APART.format(kept="out"))
+    assert one.fix is not None
+    assert "`y`" in one.fix.title

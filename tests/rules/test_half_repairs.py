@@ -481,3 +481,24 @@ def test_what_follows_its_operand_leaves_none(rule, waves: str, behind: str, saf
     program = BRANCHES_BESIDE.format(waves=waves, behind=behind)
     safeties = {one.origin.line: one.fix.safety for one in rule.findings(program) if one.fix and one.origin}
     assert safeties[6] is safety
+
+
+WEIGHED = """
+import torch
+WEIGHTS = [torch.ones(3) for _ in range(3)]
+def weighed(x, device):
+    z = torch.zeros(3)
+    scaled = z * {other}
+    return scaled + x.to(device)
+"""
+
+
+def test_what_meets_a_value_that_nothing_moves_is_only_told(rule) -> None:
+    one = rule.finding(WEIGHED.format(other="WEIGHTS[0]"))
+    assert one.fix is None
+    assert one.advice == "`torch.ones(3)` (line 3), which it meets, has to move with it: nothing moves that."
+
+
+@pytest.mark.parametrize("other", ["3", "WEIGHTS[0].to(device)", "torch.tensor(3.0)", "len(WEIGHTS)"])
+def test_what_meets_none_is_moved(rule, other: str) -> None:
+    assert "z = torch.zeros(3, device=device)" in rule.fixed(WEIGHED.format(other=other))

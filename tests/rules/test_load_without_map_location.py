@@ -1547,3 +1547,25 @@ def test_a_flag_of_options_is_no_move(rule, asked: str, safety: Safety) -> None:
                 return net
     """
     assert rule.safeties(program) == [safety]
+
+
+KEPT_MODEL = """
+import torch
+from models import build
+class Kept:
+    def __init__(self, tensors):
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.tensors = [one.to(self.device) for one in tensors]
+    {decorator}
+    def load({first}, path):
+        return build(torch.load(path))
+"""
+
+
+def test_the_class_has_not_what_is_set_of_its_objects(rule) -> None:
+    assert "cls.device" not in str(rule.findings(KEPT_MODEL.format(decorator="@classmethod", first="cls")))
+
+
+def test_the_object_has_it(rule) -> None:
+    program = KEPT_MODEL.format(decorator="", first="self")
+    assert "torch.load(path, map_location=self.device)" in rule.fixed(program, unsafe=True)

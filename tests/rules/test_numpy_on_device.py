@@ -1638,3 +1638,49 @@ def main(args, device):
 @pytest.mark.parametrize(("placed", "told"), [("", False), (".to(device)", True)])
 def test_what_is_on_a_device_shares_no_memory_with_an_array(rule, placed: str, told: bool) -> None:
     assert bool(rule.findings(DECODED.format(placed=placed))) is told
+
+
+ARRAYS = """
+import numpy as np
+import torch
+def rows(boxes, scores, others):
+    flat = scores.view(-1)
+    {said}
+    return np.concatenate((boxes, {read}), 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("", "flat[:, np.newaxis]"),
+        ("best = flat.argmax(axis=1)", "flat"),
+        ("best = flat[:, 1:].max(axis=1, keepdims=True)", "flat[:, 1:] > 0.5"),
+    ],
+)
+def test_what_may_be_an_array_is_only_suggested_to_be_copied(rule, said: str, read: str) -> None:
+    assert {Safety.SAFE, Safety.UNSAFE}.isdisjoint(rule.safeties(ARRAYS.format(said=said, read=read)))
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("", "flat[:, None]"),
+        ("best = flat.argmax(dim=1)", "flat"),
+        ("best = others[:, 1:].max(axis=1, keepdims=True)", "flat[:, 1:] > 0.5"),
+    ],
+)
+def test_what_is_a_tensor_is_copied(rule, said: str, read: str) -> None:
+    assert rule.safeties(ARRAYS.format(said=said, read=read)) == [Safety.UNSAFE]
+
+
+@pytest.mark.parametrize(("said", "told"), [("np.ndarray", False), ("torch.Tensor", True)])
+def test_what_a_name_is_said_to_be(rule, said: str, told: bool) -> None:
+    program = f"""
+        import numpy as np
+        import torch
+        def ravelled(table, least):
+            rows: {said} = table[0] if least else table
+            return np.ravel(rows)
+    """
+    assert bool(rule.findings(program)) is told

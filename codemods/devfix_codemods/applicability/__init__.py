@@ -1,7 +1,7 @@
 """Whether a fix can stand at its place: what no rule can be trusted to see of all programs, asked of every fix."""
 
 from devfix_codemods.applicability.attributes import unset_attributes
-from devfix_codemods.applicability.devices import without_device
+from devfix_codemods.applicability.devices import without_device, without_move
 from devfix_codemods.applicability.late_names import late_names
 from devfix_codemods.applicability.names import unbound_names
 from devfix_codemods.applicability.tuples import several_values
@@ -14,6 +14,9 @@ def inapplicable(program: Program, fix: Fix) -> str | None:
     missing = [*unbound_names(program, fix), *unset_attributes(program, fix), *without_device(program, fix)]
     if missing:
         return f"needs {_listed(missing)}, bound at its place."
+    moved = without_move(program, fix)
+    if moved:
+        return f"needs {_listed(moved)}, and the code asks whether that is a tensor."
     late = late_names(program, fix)
     if late:
         return f"needs {_listed(late)}, which the file binds only after it calls this."

@@ -1,13 +1,14 @@
-"""Fixes that read `x.device`, although `x` may have no device, or has to be called for it."""
+"""Fixes that read `x.device`, although `x` may have no device, or has to be called for it, and those that move it where
+the program asks whether it is a tensor at all."""
 
 import ast
 import re
 from collections.abc import Iterator
 
 from devfix_codemods.applicability.names import parsed
-from devfix_codemods.applicability.points import node_at, point_at
+from devfix_codemods.applicability.points import Point, node_at, point_at
 from devfix_codemods.catalogue import Kind, canonical
-from devfix_codemods.edits.operations import Edit
+from devfix_codemods.edits.operations import NODE, Edit
 from devfix_codemods.findings import Fix
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import comparison
@@ -38,6 +39,41 @@ def without_device(program: Program, fix: Fix) -> list[str]:
     return sorted(
         {f"{text}.device" for edit in fix.edits for text in _read_by(edit) if _may_lack_device(program, edit, text)}
     )
+
+
+def without_move(program: Program, fix: Fix) -> list[str]:
+    """The expressions `x.to` in the edits of `fix` that may fail: the program tests whether `x` is a tensor, or what it
+    becomes one of."""
+    return sorted({f"{text}.{method}" for edit in fix.edits for text, method in _moved_by(program, edit)})
+
+
+def _moved_by(program: Program, edit: Edit) -> Iterator[tuple[str, str]]:
+    """What an edit moves that may be no tensor, and the methods it does so by."""
+    for tree in parsed(edit):
+        for one in walk(tree):
+            match one:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=text), attr="to" | "cuda" as method)):
+                    point = point_at(program, edit)
+                    value = _value_at(program, edit, text, point) if point is not None else None
+                    if value is not None and point is not None and _may_become_no_tensor(value, point.guard):
+                        spelled = value.syntax if text == NODE else None
+                        yield ast.unparse(spelled) if isinstance(spelled, ast.expr) else text, method
+
+
+def _value_at(program: Program, edit: Edit, text: str, point: Point) -> Node | None:
+    if text != NODE:
+        return point.value(text)
+    syntax = node_at(program, edit)
+    return program.index.nodes.get(syntax) if isinstance(syntax, ast.expr) else None
+
+
+def _may_become_no_tensor(value: Node, guard: Guard) -> bool:
+    """Whether the program tests if a value is a tensor, or what it is one of, and no test has been made."""
+    if _may_be_no_tensor(value, guard):
+        return True
+    choices = [one for one in value.function.nodes if one.op is Op.PHI and value in one.args]
+    tests = (each for one in choices for each in value.function.nodes if _tests_type(each, one))
+    return any(True for _ in tests) and not any(_answers_in(guard, value))
 
 
 def _read_by(edit: Edit) -> set[str]:

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from devfix_codemods.edits.conflicts import place
-from devfix_codemods.edits.operations import Edit
+from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.nodes import ALWAYS, Environment
 from devfix_codemods.program import Program
@@ -43,8 +43,10 @@ def point_at(program: Program, edit: Edit) -> Point | None:
         syntax = program.names.parent(syntax)
     if not isinstance(syntax, ast.stmt):
         return None
+    is_behind = isinstance(edit, InsertStatement) and edit.where == "after"
     for function in program.placement.module.functions:
-        environment = function.before.get(syntax)
+        environment = function.after.get(syntax) if is_behind else None
+        environment = environment or function.before.get(syntax)
         if environment is not None:
             return Point(function, environment, guard | function.guards.get(syntax, ALWAYS))
     return None

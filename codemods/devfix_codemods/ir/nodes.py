@@ -245,6 +245,11 @@ class Function:
         """Whether it is run by reading an attribute of its object."""
         return not PROPERTIES.isdisjoint(self.decorators)
 
+    @property
+    def object_node(self) -> Node | None:
+        """The object that a method is called on; None of class methods, which get the class."""
+        return None if "classmethod" in self.decorators else self.self_node
+
     def stored_names(self) -> set[str]:
         """The attributes of its object that a method sets."""
         itself = self.self_node

@@ -311,7 +311,7 @@ class Births:
         alone = function.owner is None and is_test(function, self.kinds)
         for parameter in () if alone else function.parameters.values():
             if parameter is function.self_node:
-                if owner is not None and "classmethod" not in function.decorators:
+                if owner is not None and parameter is function.object_node:
                     self.graph.same(self.place_of_module(owner), parameter, "certain", parameter.guard)
             elif self.kinds.says_surely(parameter, Kind.MODULE):
                 self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, ("module-parameter",)))

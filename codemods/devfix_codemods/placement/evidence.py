@@ -182,6 +182,8 @@ def of_item(kinds: "Kinds", node: Node) -> None:
         kinds.say(base, Kind.TENSOR, 1)
     if any(one.op is Op.ITER and one.args[0] is base for one in node.args[1:]):
         kinds.say(base, Kind.MAPPING, 2)  # `{k: x[k] for k in x}`
+    if any(canonical(name(one) or "") == "numpy.newaxis" for one in indices(node)):
+        kinds.say(base, Kind.ARRAY)  # tensors have None there
     found = kinds.of(base)
     if found is Kind.TENSOR and _is_read_by_key(node):
         kinds.rows.add(base)
@@ -288,9 +290,16 @@ def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
         kinds.say(base, Kind.OPTIMIZER, 1)
     if method == "backward":
         kinds.say(base, Kind.TENSOR, 3)
-    words = call.extras
-    if not _DIMENSIONS.isdisjoint(words) or (method == "sort" and words[:1] == (None,)):
+    _axes(kinds, call, base, method)
+
+
+def _axes(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
+    """What the words for the axes of a call say of its receiver."""
+    if not _DIMENSIONS.isdisjoint(call.extras) or (method == "sort" and call.extras[:1] == (None,)):
         kinds.say(base, Kind.TENSOR)  # lists are sorted by keywords alone
+    moved = method_effect(method_name(base) or "") is Effect.MOVE
+    for one in {base, whole(base)} if not moved and not _AXES.isdisjoint(call.extras) else ():
+        kinds.say(one, Kind.ARRAY, 1)  # tensors take these words as well, and seldom get them
 
 
 def _operand(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
@@ -337,6 +346,7 @@ def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> No
 
 _TYPE = re.compile(r"(?:b?float|u?int|bool|half|double|complex)\d*")
 _DIMENSIONS = frozenset({"dim", "keepdim"})
+_AXES = frozenset({"axis", "keepdims"})
 """What tensors call what arrays call `axis` and `keepdims`."""
 _MAKING_TENSORS = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Effect.LIKE, Effect.MEET}) | frozenset(
     {Effect.ARITHMETIC, Effect.SEQUENCE, Effect.FIRST, Effect.SAME}

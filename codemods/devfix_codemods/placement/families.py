@@ -231,9 +231,13 @@ class Families:
         return not self._is_kept_with_copies(node)
 
     def _is_kept_with_copies(self, node: Node) -> bool:
-        """`rows.append((y, out.cpu()))`: a value that is only kept, beside what is copied to the host for that."""
+        """`rows.append((y, out.cpu()))`: a value that is only kept, beside what is copied to the host for that. So
+        `ys.append(y)` beside `outs.append(out.cpu())`."""
         users = self._users.get(node, ())
-        return bool(users) and all(one.op is Op.SEQUENCE and any(map(_is_copy, one.args)) for one in users)
+        return bool(users) and all(
+            any(map(_is_copy, one.args)) if one.op is Op.SEQUENCE else _is_kept_beside_copies(one, node)
+            for one in users
+        )
 
     def _twin_loops(self) -> None:
         """What one loop over a loader moves, others move that call it the same."""
@@ -317,6 +321,18 @@ class Families:
             moved = {one: moves for one in row if (moves := self._births.moves_of(one))}
             rest = (one for one in row if moved and one not in moved and self._comes_from_outside(one))
             yield from (one for one in rest if not self._is_followed(one, moved))
+
+
+def _is_kept_beside_copies(call: Node, value: Node) -> bool:
+    """Whether a value is added to a list, and a copy on the host is added to another one, under the same condition."""
+    beside = (one for one in call.function.nodes if one.guard == call.guard and one is not call)
+    return _is_added(call, value) and any(
+        _is_added(one, each) for one in beside for each in one.args[1:] if _is_copy(each)
+    )
+
+
+def _is_added(call: Node, value: Node) -> bool:
+    return method_name(call) in {"append", "extend"} and call.args[1:] == (value,)
 
 
 def _is_copy(node: Node) -> bool:

@@ -4,6 +4,7 @@ Evidence comes from both sides: from what makes a value, and from what is done t
 nothing is known.
 """
 
+import ast
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
@@ -93,7 +94,7 @@ class Kinds(Facts):
             uses.say_filled(self, function)
 
     def _function(self, function: Function) -> None:
-        owner, itself = function.owner, function.self_node
+        owner, itself = function.owner, function.object_node
         for node in function.parameters.values():
             annotation = getattr(node.syntax, "annotation", None)
             if annotation is not None:
@@ -103,7 +104,10 @@ class Kinds(Facts):
                 self.say(node, Kind.DTYPE, 1)
         for node in function.nodes:
             of_value(self, node)
-        if owner is not None and itself is not None and "classmethod" not in function.decorators:
+            said = node.statement if node.op in _ANNOTATED else None
+            if isinstance(said, ast.AnnAssign) and said.value is node.syntax:
+                annotated(self, node, said.annotation)
+        if owner is not None and itself is not None:
             self.instances.setdefault(self.find(itself), owner)
             if owner in self.module_classes:
                 self.say(itself, Kind.MODULE, 4)
@@ -305,6 +309,10 @@ class Kinds(Facts):
 
     def is_module(self, node: Node) -> bool:
         return self.of(node) is Kind.MODULE
+
+
+_ANNOTATED = frozenset({Op.CALL, Op.ATTR, Op.ITEM, Op.PHI})
+"""What gets a name with an annotation, and does not show by itself what it is."""
 
 
 def _acts_as_module(owner: Class) -> bool:

@@ -5,7 +5,7 @@ from itertools import islice, takewhile
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.findings import Fix, Safety
-from devfix_codemods.ir import Op
+from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import method_name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
@@ -18,7 +18,7 @@ from devfix_codemods.repairs.containers import registered
 from devfix_codemods.repairs.cut import SAFE, SUGGESTION, UNSAFE, Cut
 from devfix_codemods.repairs.elements import element
 from devfix_codemods.repairs.factories import array, factory
-from devfix_codemods.repairs.host_callers import leaves_half, leaves_operand, meets_encoding, meets_host
+from devfix_codemods.repairs.host_callers import leaves_half, meets_encoding, meets_host, operands_left
 from devfix_codemods.repairs.late_moves import before_copy
 from devfix_codemods.repairs.modules import beside_kept, beside_module, made_module, where_given
 from devfix_codemods.repairs.readers import copies, wanted_on_host
@@ -54,21 +54,31 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     cut = _first(analysis, source, conflict)
     if cut is None:
         return None
+    if operands_left(analysis, conflict, cut, lambda one: _has_cut(analysis, source, one)):
+        return None
     safety = _safety(analysis, conflict, cut)
     if safety is Safety.SAFE and (
         leaves_half(analysis, conflict, lambda one: _is_written(analysis, source, one))
-        or leaves_operand(analysis, conflict, cut, lambda one: _is_safe(analysis, source, one, (conflict.birth,)))
+        or operands_left(analysis, conflict, cut, lambda one: _is_safe(analysis, source, one, (conflict.birth,)))
     ):
         safety = Safety.UNSAFE
     if (
         safety is Safety.UNSAFE
         and (
             leaves_half(analysis, conflict, lambda one: _has_cut(analysis, source, one))
-            or leaves_operand(analysis, conflict, cut, lambda one: _is_written(analysis, source, one))
+            or operands_left(analysis, conflict, cut, lambda one: _is_written(analysis, source, one))
         )
     ) or meets_encoding(analysis, conflict, lambda one: _is_written(analysis, source, one)):
         safety = Safety.SUGGESTION
     return Fix(safety, cut.title, cut.edits, since=cut.since, effect=cut.effect)
+
+
+def left_behind(analysis: Analysis, source: Source, conflict: Conflict) -> Node | None:
+    """What would have to move as well, and has no move, of a value that surely is misplaced: it has no repair then."""
+    if conflict.confidence < SAFE or conflict.is_supported or (cut := _first(analysis, source, conflict)) is None:
+        return None
+    left = operands_left(analysis, conflict, cut, lambda one: _has_cut(analysis, source, one))
+    return min((one.node for one in left), key=lambda one: one.index, default=None)
 
 
 def _is_safe(analysis: Analysis, source: Source, conflict: Conflict, behind: tuple[Placed, ...]) -> bool:
@@ -80,7 +90,7 @@ def _is_safe(analysis: Analysis, source: Source, conflict: Conflict, behind: tup
     def is_safe(other: Conflict) -> bool:
         return other.birth in behind or _is_safe(analysis, source, other, (*behind, conflict.birth))
 
-    return not leaves_operand(analysis, conflict, cut, is_safe)
+    return not operands_left(analysis, conflict, cut, is_safe)
 
 
 def _has_cut(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
@@ -134,7 +144,17 @@ def _may_be_array(analysis: Analysis, conflict: Conflict) -> bool:
         return True  # what a function gives that others use for tensors
     if "copied-itself" in conflict.links:
         return False
+    if any(analysis.kinds.says(one, Kind.ARRAY) for one in _made_of(conflict.birth.node)):
+        return True
     return analysis.kinds.of(conflict.birth.node) not in _COPIED and not _is_of_moved(analysis, conflict)
+
+
+def _made_of(value: Node) -> Iterator[Node]:
+    """A value, and what it is a part of, or compares: `probs[:, 1:] > least`."""
+    yield value
+    while value.op in {Op.ITEM, Op.COMPARE, Op.OPERATION}:
+        value = value.args[0]
+        yield value
 
 
 _COPIED = frozenset({Kind.TENSOR, Kind.SEQUENCE})
@@ -207,4 +227,4 @@ _BY_BIRTH = {
 }
 
 
-__all__ = ["SAFE", "SUGGESTION", "UNSAFE", "repair"]
+__all__ = ["SAFE", "SUGGESTION", "UNSAFE", "left_behind", "repair"]

@@ -229,7 +229,7 @@ def _in_scope(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
 
 def _kept(analysis: Analysis, point: Point) -> Iterator[Suffix]:
     """`self.device`, where the class sets it, and not to a tensor that only says where the object is."""
-    itself = point.node.function.self_node
+    itself = point.node.function.object_node
     owner = point.node.function.owner
     if itself is not None and owner is not None and point.binds(str(itself.extra)) is itself:
         for attribute in ("device", "_device"):

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from textwrap import dedent
 
@@ -16,7 +17,7 @@ from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs import wording
-from devfix_codemods.repairs.cuts import SUGGESTION, repair
+from devfix_codemods.repairs.cuts import SUGGESTION, left_behind, repair
 from devfix_codemods.source import Source, Span
 
 _OF_TORCH = (b"torch", b"sentence_transformers", b".detach().numpy()", b"return_tensors")
@@ -101,9 +102,18 @@ def findings(
         if conflict.confidence < SUGGESTION or not owns(conflict) or told_as in calls:
             continue
         told = remedy(analysis, source, conflict)
+        left = left_behind(analysis, source, conflict) if told is None else None
         if told is not None:
-            calls.update({told_as} if isinstance(made, ast.Call) else ())  # a comprehension makes several values by one
-            yield _finding(analysis, source, told[0], code, name, told[1])
+            finding = _finding(analysis, source, told[0], code, name, told[1])
+        elif left is not None:
+            advice = (
+                f"`{wording.text(left)}` (line {left.line}), which it meets, has to move with it: nothing moves that."
+            )
+            finding = replace(_finding(analysis, source, conflict, code, name, None), advice=advice)
+        else:
+            continue
+        calls.update({told_as} if isinstance(made, ast.Call) else ())  # a comprehension makes several values by one
+        yield finding
 
 
 def remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conflict, Fix] | None:
@@ -128,7 +138,7 @@ MOST_ENDS = 4
 """How many ends of a value are tried for a device that can be named where the value is made."""
 
 
-def _finding(analysis: Analysis, source: Source, conflict: Conflict, code: str, name: str, fix: Fix) -> Finding:
+def _finding(analysis: Analysis, source: Source, conflict: Conflict, code: str, name: str, fix: Fix | None) -> Finding:
     birth, operation = conflict.birth.node, next(conflict.operations, None)
     origin = _span(source, birth)
     sink = birth if operation is None or conflict.birth.birth is Birth.READER else operation
@@ -150,9 +160,9 @@ def _finding(analysis: Analysis, source: Source, conflict: Conflict, code: str, 
     )
 
 
-def _read_at(conflict: Conflict, fix: Fix) -> Span | None:
+def _read_at(conflict: Conflict, fix: Fix | None) -> Span | None:
     """Where numpy reads what may be a parameter, whose definition says nothing of that."""
-    if conflict.birth.birth is not Birth.READER:
+    if conflict.birth.birth is not Birth.READER or fix is None:
         return None
     return next((one.span for one in fix.edits if isinstance(one, ReplaceExpression)), None)
 

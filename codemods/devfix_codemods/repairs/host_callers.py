@@ -7,7 +7,7 @@ from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpre
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Turn
+from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Source, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict, Step
 from devfix_codemods.repairs.cut import Cut, name_at
@@ -52,16 +52,17 @@ def leaves_half(analysis: Analysis, conflict: Conflict, is_written: Callable[[Co
     )
 
 
-def leaves_operand(analysis: Analysis, conflict: Conflict, cut: Cut, is_moved: Callable[[Conflict], bool]) -> bool:
-    """Whether another value of the host surely is an operand beside this one, and nothing as safe moves it: what both
+def operands_left(
+    analysis: Analysis, conflict: Conflict, cut: Cut, is_moved: Callable[[Conflict], bool]
+) -> set[Source]:
+    """The other values of the host that surely are operands beside this one, and that nothing as safe moves: what both
     of them are given to works where they are, and fails where one of them is moved, but to where the other is."""
     if conflict.birth.birth is Birth.READER or conflict.end.place.where is not Where.DEVICE:
-        return False
+        return set()
     ends = (one for one in analysis.ends(conflict.birth) if _stands_beside(one, conflict))
     left = (one for one in ends if not _follows(one, conflict, cut))
     beside = {one.end for one in left if one.end.birth in _BORN and _is_nearest(analysis, one)}
-    moved = {one.birth for one in analysis.conflicts if one.birth in beside and is_moved(one)}
-    return moved != beside
+    return beside - {one.birth for one in analysis.conflicts if one.birth in beside and is_moved(one)}
 
 
 def _follows(one: Conflict, conflict: Conflict, cut: Cut) -> bool:

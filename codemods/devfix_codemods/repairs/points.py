@@ -191,7 +191,7 @@ def _is_given(analysis: Analysis, here: Node, there: Node) -> bool:
 
 
 def _is_self(node: Node) -> bool:
-    return node.function.self_node is node
+    return node.function.object_node is node
 
 
 _DEEPEST = 4

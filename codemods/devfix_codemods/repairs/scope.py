@@ -51,7 +51,7 @@ def _by_name(names: dict[str, Node]) -> Iterator[tuple[str, Node]]:
 
 def _of_object(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
     function = point.node.function
-    itself, owner = function.self_node, function.owner
+    itself, owner = function.object_node, function.owner
     if itself is None or owner is None or point.binds(str(itself.extra)) is not itself:
         return
     for attribute in _KEPT:
