@@ -317,3 +317,42 @@ def test_no_module_beside_others(placed, told, first: str, made: str) -> None:
 )
 def test_a_module_beside_one_of_its_package(placed, told, first: str) -> None:
     assert _kept(placed(MODELS.format(first=first, made="vae.Encoder(3)")), told) is Kind.MODULE
+
+
+SHAPES = """
+    def shown(loader, model, device, steps):
+        size = None
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)
+            if size is None:
+                size = {size}
+            raw = model(x)
+            given = [step(raw, x, size[-2:]) for step in steps]
+        return given
+"""
+
+
+@pytest.mark.parametrize("size", ["y.shape", "y.size()", "y.mean(0)", "torch.relu(y)"])
+def test_a_shape_and_what_is_computed_of_a_moved_tensor(placed, size: str) -> None:
+    assert placed(SHAPES.format(size=size)).births == []
+
+
+@pytest.mark.parametrize("size", ["read()", "loader.other"])
+def test_a_part_of_what_comes_from_elsewhere(placed, size: str) -> None:
+    assert placed(SHAPES.format(size=size)).births == ["size[-2:]"]
+
+
+NEAREST = """
+    def values(x, n, k, device):
+        x = x.to(device)
+        ranks = torch.arange(n, dtype=torch.float, device=device) + 1
+        ranks[: n - 1] = ranks[: n - 1] * k
+        far = x.clone()
+        far[{bound} : n - 1] = 3
+        return x * far / ranks
+"""
+
+
+@pytest.mark.parametrize(("bound", "found"), [("k", []), ("n - 2", ["k"])])
+def test_the_bound_of_a_slice_is_a_number(placed, bound: str, found: list[str]) -> None:
+    assert placed(NEAREST.format(bound=bound)).births == found

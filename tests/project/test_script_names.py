@@ -47,3 +47,38 @@ def test_other_files_have_no_such_name() -> None:
 )
 def test_who_runs_it_has_the_name(test: str, read: str, importing: str) -> None:
     assert "Head().to(device)" in built(test, read, importing)
+
+
+OWNERS = """
+    import torch
+    from torch import nn
+
+    class Head(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.fc(x)
+
+    class Runner:
+        def run(self, x):
+            {read}
+            net = Head()
+            return net(x)
+
+    if __name__ == "__main__":
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        print(Runner().run(torch.zeros(3, 4).to(device)))
+"""
+
+
+def test_a_class_reads_no_name_of_the_script_that_it_did_not_read() -> None:
+    for importing in ("from nets import Runner", "import json"):
+        texts = {"nets.py": OWNERS.format(read="x = x + 1"), "run.py": f"    {importing}\n"}
+        assert "Head().to(device)" not in patched(texts, "nets.py")
+
+
+def test_a_class_that_reads_it_reads_it_again() -> None:
+    texts = {"nets.py": OWNERS.format(read="x = x.to(device)"), "run.py": "    from nets import Runner\n"}
+    assert "Head().to(device)" in patched(texts, "nets.py")

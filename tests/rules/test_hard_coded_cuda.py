@@ -1550,3 +1550,24 @@ ATTACKED = """
 )
 def test_what_is_moved_itself_is_not_asked_for_where_it_was(rule, moves: str, follows: bool) -> None:
     assert any(rule.safeties(ATTACKED.format(moves=moves))) is follows
+
+
+@pytest.mark.parametrize(
+    ("imported", "named"),
+    [
+        ("from torch._C import device", False),
+        ("from torch import device", False),
+        ("from settings import device", True),
+    ],
+)
+def test_the_class_is_no_device(rule, imported: str, named: bool) -> None:
+    program = f"""
+        import torch
+        {imported}
+        def loss(labels):
+            one = torch.ones(labels.size())
+            if torch.cuda.is_available():
+                one = one.cuda()
+            return torch.sum(one - labels)
+    """
+    assert any("`device`" in one.fix.title for one in rule.findings(program) if one.fix is not None) is named

@@ -246,3 +246,21 @@ def test_a_sum_of_what_a_loop_computes_of_itself(rule):
 def test_sums_of_what_is_computed_before(rule, above):
     before = ignite(f"{above}\nself._sum += error.sum()")
     assert rule.fixed(before) == before.replace("error.sum()", "error.sum().to(self._device)")
+
+
+SOLVER = """
+import torch
+from torchmetrics import Accuracy
+class Solver:
+    def __init__(self, model, device={default}):
+        self.model = model.to(prepare() if device == {default} else torch.device("cpu"))
+        self.metric = Accuracy()
+"""
+
+
+def test_a_word_that_torch_does_not_take_is_no_device(rule) -> None:
+    assert ".to(device)" not in str(rule.findings(SOLVER.format(default="'gpu'")))
+
+
+def test_a_word_that_torch_takes_is_one(rule) -> None:
+    assert ".to(device)" in rule.fixed(SOLVER.format(default="'cuda'"), unsafe=True)

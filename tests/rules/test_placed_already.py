@@ -225,3 +225,48 @@ def test_what_is_drawn_for_a_number_is_moved_behind(rule, lines: str) -> None:
 )
 def test_what_meets_a_tensor_before_it_is_moved(rule, lines: str) -> None:
     assert rule.safeties(DRAWN.format(lines=lines))
+
+
+EVALUATED = """
+import torch
+from evaluating import evaluate
+class Solver:
+    def __init__(self, model, loader, loss_function):
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.model = model.to(self.device)
+        self.loader = loader
+        self.loss_function = loss_function
+    def test(self):
+        for mixture, sources in self.loader:
+            enhanced = evaluate(mixture=mixture, model=self.model, device=self.device)
+            loss = self.loss_function(enhanced, sources)
+            loss.backward()
+"""
+EVALUATE = """
+import torch
+def evaluate(mixture, model, device):
+    output = model({given})
+    enhanced = torch.zeros(mixture.shape{placed})
+    enhanced[..., :3] = output[0]
+    return enhanced[..., : mixture.shape[-1]]
+"""
+
+
+def moved_in_solver(tmp_path: Path, given: str, placed: str) -> set[str]:
+    """What is moved in a file whose helper stands in another one."""
+    (tmp_path / "evaluating.py").write_text(EVALUATE.format(given=given, placed=placed))
+    (tmp_path / "solver.py").write_text(EVALUATED)
+    source = Source(str(tmp_path / "solver.py"), EVALUATED.encode())
+    outcome = check(source, Options(frozenset({"DVF101"})), Project(DiskFiles(str(tmp_path))))
+    assert isinstance(outcome, Checked)
+    fixes = [one.fix for one in outcome.findings if one.fix is not None and one.fix.safety is not Safety.SUGGESTION]
+    return {name for name in ("mixture", "sources") if any(f"`{name}`" in fix.title for fix in fixes)}
+
+
+def test_what_a_helper_of_another_file_moves_and_gives_back_on_the_host(tmp_path: Path) -> None:
+    assert moved_in_solver(tmp_path, "mixture.to(device)", "") == set()
+
+
+def test_what_it_does_not_move_or_gives_on_the_device(tmp_path: Path) -> None:
+    assert moved_in_solver(tmp_path, "mixture", "") == {"mixture"}
+    assert moved_in_solver(tmp_path, "mixture.to(device)", ", device=device") == {"sources"}

@@ -12,9 +12,10 @@ from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.guards import comparison
+from devfix_codemods.ir.items import choices
 from devfix_codemods.ir.keys import key
 from devfix_codemods.placement.places import sounds_like_device
-from devfix_codemods.repairs.scope import choices, values_of
+from devfix_codemods.repairs.scope import values_of
 
 _TYPES = re.compile(r"(?:cuda|mps|xpu|npu)(?::\d+)?$|cpu$")
 _GIVE_DEVICES = (

@@ -38,6 +38,14 @@ def whole(node: Node, through: Container[Op] = (Op.ITEM,)) -> Node:
     return node
 
 
+def choices(node: Node) -> list[Node]:
+    """What a choice is made between, also by way of other choices; another value itself."""
+    found = [node]
+    for one in found:  # grows
+        found += [each for each in one.args if each not in found] if one.op is Op.PHI else []
+    return [one for one in found if one.op is not Op.PHI]
+
+
 def is_slice(item: Node) -> bool:
     """`paths[:3]`: several, and no element."""
     return len(item.args) > 1 and item.args[1].op is Op.UNKNOWN and item.args[1].extra == "slice"

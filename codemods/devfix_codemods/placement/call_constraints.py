@@ -1,5 +1,6 @@
 """Constraints of calls: of functions that are read, of libraries, of methods, of what is not read."""
 
+from copy import copy
 from functools import cached_property
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
@@ -12,6 +13,7 @@ from devfix_codemods.placement.calls import bound, goes_through, left_to_default
 from devfix_codemods.placement.differentiable import is_held_loss
 from devfix_codemods.placement.dimensions import is_scalar
 from devfix_codemods.placement.host_functions import prepares_data
+from devfix_codemods.placement.imported_calls import gives_back_on_host
 from devfix_codemods.placement.kinds import PLACELESS
 from devfix_codemods.placement.naming import sounds_like_class
 from devfix_codemods.placement.operation_constraints import Operations
@@ -224,6 +226,7 @@ class Calls:
         else:
             by_module = callee.op is Op.ATTR and self._is_part_of_module(callee)
             link = self._strength_of_call(node, "module-call-by-use" if by_module else "unknown-call")
+            node = copy(node) if gives_back_on_host(self._births, node) else node
             if callee.op is Op.ATTR and name(callee) is None and self._lends(callee.args[0]):
                 self._graph.meets(callee.args[0], node, link, node.guard)
             elif node in self._kinds.differentiable and self._may_be_module(callee):

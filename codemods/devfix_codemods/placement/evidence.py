@@ -9,7 +9,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, is_metric
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.elements import VALUE
-from devfix_codemods.ir.items import whole
+from devfix_codemods.ir.items import choices, whole
 from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.ir.simple import REGISTERING
 from devfix_codemods.placement.arguments import is_none, keyword
@@ -238,7 +238,11 @@ def _is_of_file(part: Node) -> bool:
 
 
 def _is_shape(node: Node) -> bool:
-    """`x.shape`, `x.size()`"""
+    """`x.shape`, `x.size()`, whatever it is before it gets that."""
+    return any(map(_asks_shape, choices(node)))
+
+
+def _asks_shape(node: Node) -> bool:
     asked = node.args[0] if node.op is Op.CALL and len(node.args) == 1 else node
     return asked.op is Op.ATTR and asked.extra == ("shape" if asked is node else "size") and not names(asked)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Node, Op
-from devfix_codemods.ir.items import is_slice
+from devfix_codemods.ir.items import choices, is_slice
 from devfix_codemods.ir.keys import key, method_name, names
 from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
 from devfix_codemods.placement.calls import maker, method, returned_at
@@ -200,12 +200,24 @@ class Families:
             node = node.args[0].args[0] if node.op is Op.CALL else node.args[0]
         if iterated and node.op in {Op.MAPPING, Op.COMPREHENSION}:  # of loaders
             return bool(node.args) and all(self._comes_from_outside(one, iterated=True) for one in node.args)
+        if node.op is Op.PHI:
+            found = [one for one in choices(node) if not is_none(one)]
+            return not found or not all(map(self._is_computed_of_moved, found))
         if node.op is not Op.CALL:
-            return node.op in {Op.PARAM, Op.GLOBAL, Op.PHI, Op.UNKNOWN}
+            return node.op in {Op.PARAM, Op.GLOBAL, Op.UNKNOWN}
         callee = node.args[0]
         if not iterated and not names(callee) and callee.op not in {Op.FUNCTION, Op.GLOBAL}:
             return False
         return all(self._kinds.of(one) not in {Kind.TENSOR, Kind.MODULE, Kind.DEVICE} for one in node.args[1:])
+
+    def _is_computed_of_moved(self, value: Node) -> bool:
+        """`x.to(device).mean(0)`, `torch.relu(x.to(device))`"""
+        while value.op is Op.CALL:
+            callee = value.args[0]
+            if self._births.is_move(value) or names(callee):
+                return self._births.is_move(value) or any(map(self._births.is_move, value.args[1:]))
+            value = callee.args[0] if callee.op is Op.ATTR else callee
+        return False
 
     def _is_given_by_method(self, node: Node) -> bool:
         """Whether a value is unpacked of what a method gives that is not read, and gets no tensor."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import MOVES, Effect, Kind, kind, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.items import choices
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.calls import bound, effect_of
@@ -24,10 +25,21 @@ MOST_STEPS = 20
 def is_of_host(births: "Births", call: Node) -> bool:
     """Whether a call gives a tensor of the host, by what the file says that defines what is called."""
     called = _called(births, call)
-    if called is None or called.module is births.module or has_device(call):
+    if called is None or called.module is births.module:
         return False
-    given = [_choices(value) for value, _ in called.returns]
-    return gives_host(called) or (bool(given) and all(any(map(stays_on_host, choices)) for choices in given))
+    return (gives_host(called) and not has_device(call)) or gives_values_of_host(called)
+
+
+def gives_back_on_host(births: "Births", call: Node) -> bool:
+    """Whether a function of another file gives what is on the host: what it computes need not be there."""
+    called = births.imported.definition(call.args[0])
+    return isinstance(called, Function) and called.module is not births.module and gives_values_of_host(called)
+
+
+def gives_values_of_host(called: Function) -> bool:
+    """Whether all that a function gives was made on the host, or copied to it, whatever device it was told."""
+    given = [choices(value) for value, _ in called.returns]
+    return bool(given) and all(any(map(stays_on_host, each)) for each in given)
 
 
 def moves(imported: ImportedDefinitions, call: Node) -> bool:
@@ -35,7 +47,7 @@ def moves(imported: ImportedDefinitions, call: Node) -> bool:
     called = imported.definition(call.args[0])
     if not isinstance(called, Function) or called.module is call.function.module:
         return False
-    return any(_moved_parameter(one) is not None for value, _ in called.returns for one in _choices(value))
+    return any(_moved_parameter(one) is not None for value, _ in called.returns for one in choices(value))
 
 
 def moves_itself(parameter: Node) -> bool:
@@ -49,7 +61,7 @@ def place_given(kinds: Kinds, call: Node) -> Place | None:
     called = kinds.imported.definition(call.args[0])
     if not isinstance(called, Function) or called.module is call.function.module or called.yields:
         return None
-    places = [place_of_move(kinds, call, called, one) for value, _ in called.returns for one in _choices(value)]
+    places = [place_of_move(kinds, call, called, one) for value, _ in called.returns for one in choices(value)]
     return places[0] if places and all(one == places[0] for one in places) else None
 
 
@@ -96,10 +108,6 @@ def _imported(kinds: Kinds, call: Node, device: Node) -> Place | None:
     bound_to = device.function.module.top.finals.items()
     called = {f"{home}.{word}" for word, value in bound_to if value is device}
     return next((place_of(one, kinds) for one in kinds.module.of(Op.REF) if one.extra in called), None)
-
-
-def _choices(node: Node) -> tuple[Node, ...]:
-    return node.args if node.op is Op.PHI else (node,)
 
 
 def _moved_parameter(node: Node) -> Node | None:

@@ -30,7 +30,10 @@ class Operands:
         return tuple(one for one in call.args[1:] if one not in moved)
 
     def _runs(self, callee: Node) -> Function | None:
-        """What calling an object of a class runs."""
+        """What calling an object of a class runs, or what another file defines."""
+        defined = self._kinds.imported.definition(callee)
+        if isinstance(defined, Function) and defined.module is not self._kinds.module:
+            return defined
         owner = self._kinds.class_of(callee) or self._kinds.imported_class_of(callee)
         found = (method_of(owner, one) for one in ("forward", "__call__")) if owner is not None else ()
         return next((one for one in found if one is not None), None)

@@ -132,7 +132,7 @@ def _param(node: Node, kinds: Kinds, depth: int) -> Place | None:
 
 
 def _of_own_words(function: Function, kinds: Kinds) -> frozenset[Node]:
-    """The parameters that are `"GPU"` or the like by default, or are compared with it."""
+    """The parameters that are `"gpu"` or the like by default, or are compared with it."""
     found = kinds.of_own_words.get(function)
     if found is None:  # once for a function: its parameters are asked for again and again
         told = [(function.parameters.get(one), default) for one, default in function.defaults.items()]
@@ -143,8 +143,8 @@ def _of_own_words(function: Function, kinds: Kinds) -> frozenset[Node]:
 
 
 def _is_own_word(node: Node) -> bool:
-    """`"CPU"`, `"GPU"`: torch writes its devices in small letters, and takes no others."""
-    return node.op is Op.CONST and isinstance(node.extra, str) and node.extra in {"CPU", "GPU", "CUDA"}
+    """`"CPU"`, `"gpu"`: torch writes its devices in small letters, and takes no others."""
+    return node.op is Op.CONST and isinstance(node.extra, str) and node.extra in {"CPU", "GPU", "CUDA", "gpu"}
 
 
 def _attr(node: Node, kinds: Kinds, depth: int) -> Place | None:
@@ -197,6 +197,8 @@ def _by_name(node: Node, kinds: Kinds, depth: int) -> Place | None:
     else:
         sure = kinds.says(node, Kind.DEVICE)
     text = _text(node)
+    if node.op is Op.REF and text.startswith("torch."):
+        return None  # the class, `from torch import device`
     given = list(_given(node, kinds))
     if given and all(map(_is_meta, given)):
         return None

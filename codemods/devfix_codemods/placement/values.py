@@ -240,6 +240,15 @@ _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
 _SPACE = re.compile(r"(?:action|observation)_space$")
 _SHIFTS = frozenset({"LShift", "RShift"})
 """What is computed of whole numbers, as far as no tensor is known to be among them."""
+
+
+def _unknown(kinds: "Kinds", node: Node) -> None:
+    """A parameter `k` of `x[:k]`: callers seldom give a tensor without dimensions."""
+    for one in node.args if node.extra == "slice" else ():
+        if one.op is Op.PARAM:
+            kinds.say(one, Kind.NUMBER, 1)
+
+
 _HANDLERS = {
     Op.PHI: _phi,
     Op.CONST: _const,
@@ -255,4 +264,5 @@ _HANDLERS = {
     Op.COMPREHENSION: _comprehension,
     Op.FUNCTION: _function_node,
     Op.CALL: _call,
+    Op.UNKNOWN: _unknown,
 }

@@ -8,6 +8,7 @@ from devfix_codemods.catalogue import Kind, canonical, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, ReplaceStatement
 from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.items import choices
 from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import Store, contradictory
 from devfix_codemods.placement.analysis import Analysis
@@ -15,7 +16,6 @@ from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.graph import Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.numbers import is_whole
-from devfix_codemods.repairs.scope import choices
 from devfix_codemods.source import Source
 
 

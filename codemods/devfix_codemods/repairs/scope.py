@@ -115,14 +115,6 @@ def _is_chosen(analysis: Analysis, node: Node, even_cuda: bool) -> bool:
     return place is not None and place.where is Where.DEVICE and analysis.kinds.of(node) in {Kind.DEVICE, None}
 
 
-def choices(node: Node) -> list[Node]:
-    """What a choice is made between, also by way of other choices; another value itself."""
-    found = [node]
-    for one in found:  # grows
-        found += [each for each in one.args if each not in found] if one.op is Op.PHI else []
-    return [one for one in found if one.op is not Op.PHI]
-
-
 def values_of(node: Node) -> list[Node]:
     """What a value may be: of an attribute, all that it is set to; of a choice, what is chosen between."""
     if node.op is Op.FIELD:

@@ -10,7 +10,8 @@ from devfix_codemods.placement.analysis import Analysis
 
 
 def reads_script_name(analysis: Analysis, edit: Edit) -> bool:
-    """Whether an edit makes a function read such a name that other files import, and that does not read it yet."""
+    """Whether an edit makes a function read such a name that other files import, and that does not read it yet; or a
+    class, which is there for other files."""
     if not isinstance(edit, InsertStatement | ReplaceExpression | RewriteCall):
         return False
     function = _around(analysis, edit.anchor.line if isinstance(edit, InsertStatement) else edit.span.line)
@@ -18,20 +19,21 @@ def reads_script_name(analysis: Analysis, edit: Edit) -> bool:
         return False
     bound = analysis.module.top.finals
     words = {one for one in _words(edit) if _is_of_script(bound.get(one))}
-    read = {one.id for one in ast.walk(function.syntax) if isinstance(one, ast.Name)}
-    return bool(words - read) and _is_imported(analysis, function)
+    outer = _outermost(analysis, function)
+    around = function.syntax if outer.owner is None else outer.owner.syntax
+    read = {one.id for one in ast.walk(around) if isinstance(one, ast.Name)}
+    return bool(words - read) and (outer.owner is not None or analysis.kinds.imported.is_spoken_of(outer.name))
 
 
 def _is_of_script(node: Node | None) -> bool:
     return node is not None and any("__main__" in str(atom) for atom, _ in node.guard)
 
 
-def _is_imported(analysis: Analysis, function: Function) -> bool:
-    """Whether other files speak of a function, or of the class or the function that it stands in."""
-    outer = function
-    while outer.parent is not None and outer.parent is not analysis.module.top:
-        outer = outer.parent
-    return analysis.kinds.imported.is_spoken_of(outer.owner.name if outer.owner is not None else outer.name)
+def _outermost(analysis: Analysis, function: Function) -> Function:
+    """The function of the file, or the method of one of its classes, that a function stands in."""
+    while function.parent is not None and function.parent is not analysis.module.top:
+        function = function.parent
+    return function
 
 
 def _around(analysis: Analysis, line: int) -> Function | None:

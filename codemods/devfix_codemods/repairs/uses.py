@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import choices
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import Store
@@ -20,7 +21,6 @@ from devfix_codemods.repairs.attributes import Kept, is_of_any_kind
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.nearby_tensors import of_tensors
 from devfix_codemods.repairs.points import Point, before
-from devfix_codemods.repairs.scope import choices
 from devfix_codemods.source import Source as File
 
 MANY = 3
