@@ -2354,3 +2354,36 @@ def test_tests_that_are_answered_anew(rule, tests: tuple[str, str]) -> None:
                     criterion(model(x), y).backward()
     """
     assert rule.finding(program).message.startswith("`y` stays on the host, but meets `model(x)` on `device`")
+
+
+IN_LIGHTNING = """
+import torch
+from {package} import {base}
+class Net({base}):
+    def {method}:
+        for x, y in {loop}:
+            y = y.to(self.device)
+            loss = self.loss(self.net(x), y)
+            loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "base", "method", "loop"),
+    [
+        ("lightning", "LightningModule", "validation_step(self, batch, index)", "batch"),
+        ("lightning", "LightningModule", "validation_step(self, batch, index)", "enumerate(batch[0])"),
+        ("accelerate", "Accelerator", "evaluate(self)", "self.loader"),
+    ],
+)
+def test_what_a_framework_may_have_placed(rule, package: str, base: str, method: str, loop: str) -> None:
+    program = IN_LIGHTNING.format(package=package, base=base, method=method, loop=loop)
+    assert {Safety.SAFE, Safety.UNSAFE}.isdisjoint(rule.safeties(program))
+
+
+@pytest.mark.parametrize("loop", ["self.trainer.datamodule.train_dataloader()", "self.loader"])
+def test_lightning_places_nothing_of_a_loop_of_ones_own(rule, loop: str) -> None:
+    program = IN_LIGHTNING.format(
+        package="lightning", base="LightningModule", method="on_validation_epoch_end(self)", loop=loop
+    )
+    assert "            x = x.to(self.device)\n" in rule.fixed(program, unsafe=True)

@@ -168,6 +168,8 @@ MANAGING = frozenset(
 MANAGING_METHODS = frozenset({"pytorch_lightning"})
 """Those that place only what they give to methods of classes that derive from theirs."""
 
+LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
+
 MANAGED_BASES = (
     "lightning.",
     "pytorch_lightning.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, libraries
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.items import whole
+from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.ir.passing import gives_elements
 from devfix_codemods.placement.arguments import calls_builtin, is_none
@@ -121,7 +122,7 @@ class Elements:
             return
         known = [*(sources.get(base, ()) if base is not None else ()), *own]
         if (
-            not (self._comes_from_host(node) or self._is_outside_of_classes(node))
+            not (self._comes_from_host(node) or self._is_outside_of_classes(node) or self._is_of_own_loop(node))
             or self._is_refilled(node)
             or (self.is_of_batch(node) and self._stays(node))
             or self._comes_otherwise(node)
@@ -186,6 +187,13 @@ class Elements:
         """Whether the frameworks of a file place only what they give to methods of their classes, and this is none."""
         others = libraries.MANAGING - libraries.MANAGING_METHODS
         return node.function.owner is None and not self._births.defaults.imports(others)
+
+    def _is_of_own_loop(self, node: Node) -> bool:
+        """Whether a value comes from a loop of a function over what that got for itself: Lightning places only what it
+        gives to methods."""
+        loop = whole(node, _PARTS)
+        placing = libraries.MANAGING - libraries.LIGHTNING
+        return loop.op is Op.ITER and not (self._births.defaults.imports(placing) or _is_given(loop.args[0]))
 
     def _stays(self, node: Node) -> bool:
         """Whether the data set of a loader has placed a part of a batch, or gives a text there."""
@@ -274,6 +282,14 @@ def _index(node: Node) -> object:
     return node.extra if node.op is Op.ITEM and len(node.args) == 1 else None
 
 
+def _is_given(value: Node, depth: int = 0) -> bool:
+    """Whether a value is what a function is given, or taken out of that: `batch[0]`, `enumerate(batch)`."""
+    if value.op is Op.PARAM or depth > MOST_STEPS:
+        return value is not value.function.self_node
+    called = value.op is Op.CALL and bool(names(value.args[0]))
+    return any(_is_given(one, depth + 1) for one in (value.args[1:] if called else value.args[:1]))
+
+
 def _iterable(node: Node, kinds: Kinds) -> Node:
     """What a loop, or `next(iter(…))`, takes a value or a part of one from; itself where it is no such part."""
     for _ in range(4):
@@ -307,6 +323,8 @@ _BY_LOADER = {("named-loader",), ("collated-elsewhere",)}
 _ALONE = ("parameter-beside-moved",)
 """What is known of a parameter beside the only one that is moved."""
 _PARTS = frozenset({Op.ITEM, Op.ATTR})
+MOST_STEPS = 10
+"""Through how many values what a loop goes through is followed."""
 _TAKEN = _PARTS | {Op.ITER, Op.CALL}
 """What may be taken out of something, `next(batches)` included."""
 CALLER = Place(Where.CALLER)
