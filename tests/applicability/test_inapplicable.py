@@ -81,7 +81,23 @@ LATE = {
 @pytest.mark.parametrize(("calls", "bound"), LATE.values(), ids=LATE)
 def test_names_that_are_bound_after_a_call(calls: str, bound: bool) -> None:
     found = told(CALLED + calls, "x + 1")
-    assert found == (None if bound else "needs `x`, which the file binds only after it calls this.")
+    assert found == (None if bound else "needs `x`, which the file binds only after this runs.")
+
+
+OWN = {
+    "above": ("y = HERE\nx = 3\n", False),
+    "below": ("x = 3\ny = HERE\n", True),
+    "below a branch": ("if g:\n    x = 3\ny = HERE\nx = 4\n", True),
+    "above an import": ("y = HERE\nimport x\n", False),
+    "below an import": ("import x\ny = HERE\n", True),
+    "in a function": ("def f():\n    return HERE\nx = 3\nf()\n", True),
+}
+
+
+@pytest.mark.parametrize(("program", "bound"), OWN.values(), ids=OWN)
+def test_names_that_are_bound_below(program: str, bound: bool) -> None:
+    late = "needs `x`, which the file binds only after this runs."
+    assert told(program, "x + 1") == (None if bound else late)
 
 
 KEPT = """

@@ -812,3 +812,29 @@ def test_a_move_over_several_lines_keeps_its_layout(rule) -> None:
         "        x.to(\n            device,  # the card\n        )\n    return model(x)\n"
     )
     assert rule.fixed(program) == program.replace("        x.to(", "        x = x.to(")
+
+
+OWN_MOVE = """
+import torch
+import torch.nn.functional as F
+class Model:
+    def __init__(self, arch):
+        self.net = build(arch)
+    def to(self, device):
+        self.net.to(device)
+    def __call__(self, x):
+        return F.softmax(self.net(x), 1)
+    @classmethod
+    def load(cls, state):
+        model = {made}
+        model.to(torch.device("cpu"))
+        return model
+"""
+
+
+def test_an_object_that_a_class_method_makes(rule) -> None:
+    assert rule.findings(OWN_MOVE.format(made="cls(state)")) == ()
+
+
+def test_what_an_object_gives(rule) -> None:
+    assert "model = model.to(" in rule.fixed(OWN_MOVE.format(made="cls(state)(state.first)"), unsafe=True)

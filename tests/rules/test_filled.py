@@ -56,3 +56,26 @@ def test_what_is_filled_is_made_where_its_parts_are_moved(rule, line: str) -> No
     text = program(line)
     assert rule.safeties(text) == [Safety.UNSAFE]
     assert "out = torch.zeros(count, 3, device=device)" in rule.fixed(text, unsafe=True)
+
+
+SCORED = """
+import torch
+from torch import nn
+class Generator(nn.Module):
+    def score(self, images, steps):
+        features = self.encode(images).cuda()
+        rewards = torch.zeros(features.shape[0], steps)
+        for i in range(steps):
+            rewards[:, i] = self.judge(features, i)
+        {use}
+"""
+
+
+def test_what_is_only_filled_and_given_back_may_stay_on_the_host(rule) -> None:
+    for use in ("return rewards", "return features, rewards"):
+        assert rule.safeties(SCORED.format(use=use)) in ([], [None])
+
+
+def test_what_is_computed_with_goes_where_its_size_comes_from(rule) -> None:
+    for use in ("return rewards * features", "return torch.cat([features, rewards], 1)"):
+        assert rule.safeties(SCORED.format(use=use))[0] in {Safety.SAFE, Safety.UNSAFE}

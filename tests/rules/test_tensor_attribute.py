@@ -1,7 +1,10 @@
 """DVF203: tensors in plain attributes, which `.to` does not carry."""
 
 import pytest
+from devfix_codemods.engine import check
 from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF203"
 
@@ -714,3 +717,29 @@ def test_an_attribute_that_a_constructor_sets_once_more_is_no_parameter(rule) ->
                 return x
     """
     assert rule.fixed(program).count("torch.ones(4, device=device)") == 2
+
+
+ALIGNED = """
+import torch
+from torch import nn
+from torchvision.ops import RoIAlign
+class Net(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self._pool = nn.AvgPool3d((3, 1, 1))
+        self._align = RoIAlign(size, 1.0, 1)
+        self._head = nn.Linear(3, 3)
+    def forward(self, x, boxes):
+        boxes = self.convert(boxes)
+        x = self._pool(x)[:, :, 0]
+        x = self._align(x, boxes)
+        x = x.view(3, -1)
+        loss = self._head(x).sum()
+        loss.backward()
+"""
+
+
+def test_operators_of_torchvision_are_modules() -> None:
+    outcome = check(Source("train.py", ALIGNED.encode()), Options(frozenset({CODE}), suggestions=True))
+    assert isinstance(outcome, Checked)
+    assert outcome.findings == ()

@@ -19,7 +19,7 @@ def inapplicable(program: Program, fix: Fix) -> str | None:
         return f"needs {_listed(moved)}, and the code asks whether that is a tensor."
     late = late_names(program, fix)
     if late:
-        return f"needs {_listed(late)}, which the file binds only after it calls this."
+        return f"needs {_listed(late)}, which the file binds only after this runs."
     several = several_values(program, fix)
     return f"moves one value, and {_listed(several)} gives several." if several else None
 

@@ -1,9 +1,11 @@
-"""Names of the file that a function would read before the file binds them."""
+"""Names of the file that its own statements, or a function, would read before the file binds them."""
 
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.applicability.names import names_read
+from devfix_codemods.applicability.names import names_bound, names_read
+from devfix_codemods.edits.conflicts import place
+from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.findings import Fix
 from devfix_codemods.program import Program
 from devfix_codemods.project.names import Scope
@@ -12,17 +14,28 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def late_names(program: Program, fix: Fix) -> list[str]:
-    """The names that `fix` reads in functions which the file first calls above all statements that bind the name."""
+    """The names that `fix` reads above all statements of the file that bind the name, or in functions which the file
+    first calls there."""
     module, late = program.names.module, set()
-    for name, scope in {one for edit in fix.edits for one in names_read(program, edit)}:
-        function = _outermost(program, scope)
-        if function is None or any(one.binds(name) for one in scope.chain() if one is not module):
+    brought = {name for one in fix.edits for name in names_bound(one)}
+    for edit, (name, scope) in ((one, each) for one in fix.edits for each in names_read(program, one)):
+        if name in brought or any(one.binds(name) for one in scope.chain() if one is not module):
             continue
         bound = list(_bindings(program, name))
-        called = _first_call(program, function)
-        if bound and called is not None and called < min(bound):
+        read = _read_at(program, edit, scope)
+        if bound and read is not None and read < min(bound):
             late.add(name)
     return sorted(late)
+
+
+def _read_at(program: Program, edit: Edit, scope: Scope) -> int | None:
+    """The line of the file's own statement that reads what an edit writes, by itself or by a call."""
+    if scope is program.names.module:
+        span = place(edit)
+        below = isinstance(edit, InsertStatement) and edit.where == "after"
+        return None if span is None else span.end_line + 1 if below else span.line
+    function = _outermost(program, scope)
+    return _first_call(program, function) if function is not None else None
 
 
 def _outermost(program: Program, scope: Scope) -> _Function | None:

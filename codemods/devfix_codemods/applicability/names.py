@@ -58,6 +58,11 @@ def names_read(program: Program, edit: Edit) -> Iterator[tuple[str, Scope]]:
     yield from ((one.text, one.scope) for one in _reads(program, edit))
 
 
+def names_bound(edit: Edit) -> Iterator[str]:
+    """The names that an edit binds."""
+    yield from (one for tree in parsed(edit) for one in _bound_in(tree))
+
+
 def _reads(program: Program, edit: Edit) -> Iterator[_Name]:
     for tree in parsed(edit):
         names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
@@ -68,7 +73,7 @@ def _binds(program: Program, edit: Edit) -> Iterator[_Name]:
     if isinstance(edit, ReplaceExpression) and _is_target(program, edit.span):
         yield _Name(edit.code, _scope_of(program, edit))
     else:
-        yield from (_Name(one, _scope_of(program, edit)) for tree in parsed(edit) for one in _bound_in(tree))
+        yield from (_Name(one, _scope_of(program, edit)) for one in names_bound(edit))
 
 
 def _is_target(program: Program, span: Span) -> bool:

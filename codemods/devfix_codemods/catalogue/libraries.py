@@ -2,6 +2,8 @@
 
 from devfix_codemods.catalogue.effects import Effect, Kind
 
+_BARE_OPS = "RoIAlign RoIPool PSRoIAlign PSRoIPool MultiScaleRoIAlign StochasticDepth DropBlock Permute"
+"""Modules among the operators of torchvision that have no parameters: https://docs.pytorch.org/vision/stable/ops.html."""
 _WITH_BUFFERS = (
     "GriffinLim InverseMelScale InverseSpectrogram LFCC MelScale MelSpectrogram MFCC PitchShift Resample Speed "
     "SpectralCentroid Spectrogram TimeStretch"
@@ -85,6 +87,7 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("torchvision.models.feature_extraction.create_feature_extractor", Effect.WRAP),
     ("torchvision.models.feature_extraction.", Effect.READ),
     ("torchvision.models.", Effect.MODULE),
+    *((f"torchvision.ops.{one}", Effect.BARE) for one in _BARE_OPS.split()),
     ("torchvision.ops.", Effect.MEET),
     ("torchvision.transforms.", Effect.OTHER),
     ("torchvision.utils.draw_", Effect.MEET),

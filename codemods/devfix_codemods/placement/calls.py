@@ -69,7 +69,13 @@ def _instances(module: Module, objects: Mapping[Node, Class]) -> dict[Node, Clas
 
 def _class(callee: Node) -> Class | None:
     callee = resolved(callee)
-    return callee.extra if callee.op is Op.CLASS and isinstance(callee.extra, Class) else None
+    return callee.extra if callee.op is Op.CLASS and isinstance(callee.extra, Class) else own_class(callee)
+
+
+def own_class(callee: Node) -> Class | None:
+    """The class of a class method, by the name that it has there: `cls(3)`."""
+    function = callee.function
+    return function.owner if callee is function.self_node and function.object_node is None else None
 
 
 def function_of(node: Node) -> Function | None:

@@ -30,6 +30,9 @@ class ShapeArguments:
         for store in births.module.stores:
             if not store.is_attribute and store.base.op in {Op.MAPPING, Op.SEQUENCE}:
                 self._held.setdefault(store.value, []).append(store.base)
+        filled = (one.base for one in births.module.stores if not one.is_attribute and one.index is not None)
+        self._filled = {root for one in filled for root in births.roots(one)}
+        """What gets its values item by item."""
         self._given_away = births.module.returned
 
     def all(self) -> None:
@@ -42,7 +45,18 @@ class ShapeArguments:
             if fitted is None or is_index(fitted):  # what only picks may be on the host
                 continue
             if not self._is_moved(node) and self._goes_on(node):
-                graph.supports(node, fitted, "fits" if typed is None else "fits-dtype", node.guard)
+                sized = "fits-filled" if node in self._filled and self._is_only_kept(node) else "fits"
+                graph.supports(node, fitted, sized if typed is None else "fits-dtype", node.guard)
+
+    def _is_only_kept(self, node: Node) -> bool:
+        """Whether nothing here computes with a value: what is copied into it may come from anywhere."""
+        pending = [node]
+        for one in pending:  # grows
+            users = [each for each in self._users.get(one, ()) if each not in pending]
+            if any(each.op not in _KEEPING for each in users):
+                return False
+            pending += users
+        return True
 
     # What it fits
 
@@ -200,6 +214,7 @@ def _is_known(method: str) -> bool:
 _COLLECTING = frozenset({"append", "extend", "insert", "add", "update"})
 """Methods of containers: what they hold is often read on the host."""
 _COMPUTED = frozenset({Op.CALL, Op.ATTR, Op.ITEM, Op.OPERATION, Op.COMPARE, Op.SEQUENCE})
+_KEEPING = frozenset({Op.PHI, Op.SEQUENCE, Op.MAPPING, Op.AFTER})
 _CARRYING = frozenset({Op.OPERATION, Op.SEQUENCE, Op.ITEM})
 _SHOWING = frozenset({Effect.SAME, Effect.PASS})
 _READING = frozenset({Effect.SYNC, Effect.NEEDS_HOST, Effect.TO_HOST})

@@ -128,6 +128,7 @@ STRENGTHS: dict[str, float] = {
     # families
     "other-path": 0.5,
     "fits": 0.75,
+    "fits-filled": 0.58,
     "fits-dtype": 0.86,
     "made-anew": 0.7,
     "rebuilt-elsewhere": 0.9,

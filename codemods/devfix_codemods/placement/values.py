@@ -8,7 +8,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, is_none
-from devfix_codemods.placement.calls import bound, getter, method
+from devfix_codemods.placement.calls import bound, getter, method, own_class
 from devfix_codemods.placement.evidence import UNKNOWN, gives_weights, of_api, of_item, of_method, of_tokenizer
 from devfix_codemods.placement.looked_up import is_looked_up, makes_module
 from devfix_codemods.placement.naming import bound_name, is_device_text, sounds_like_class
@@ -192,7 +192,7 @@ def _call(kinds: "Kinds", node: Node) -> None:
     if called is not None:
         _local_call(kinds, node, called)
     of_tokenizer(kinds, node)
-    made = kinds.imported.class_of(callee)
+    made = kinds.imported.class_of(callee) or own_class(callee)
     given = passed(node)
     if given is not None and made is not None:
         kinds.gone_through[node] = given
