@@ -246,7 +246,8 @@ class Modules:
         callee = call.args[0]
         if callee.op is Op.CLASS and isinstance(callee.extra, Class):
             part = callee.extra
-            return part in self._kinds.module_classes and part not in within and self.holds_tensors(part, within)
+            is_module = part in self._kinds.module_classes or self._kinds.is_module_class(part)  # of another file
+            return is_module and part not in within and self.holds_tensors(part, within)
         if callee.op is Op.ATTR and callee.extra in _REGISTERING:
             return True
         return any(

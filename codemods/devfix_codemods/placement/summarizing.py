@@ -24,6 +24,7 @@ from devfix_codemods.placement.summaries import (
     Wanted,
     qualified,
 )
+from devfix_codemods.placement.views import chain
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.analysis import Analysis
@@ -77,7 +78,7 @@ def _called_with(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
     moves = analysis.births.moves
     for call in parameter.function.nodes:
         for one in call.args[1:] if call.op is Op.CALL and call.args[0] is parameter else ():
-            place = moves.get(one)
+            place = next((moves[shown] for shown in chain(one) if shown in moves), None)
             device = _parameter(place.node, parameter.function) if place is not None and place.node else None
             if device is None or place is None or not one.guard <= call.guard:
                 continue
