@@ -61,6 +61,9 @@ class Calls:
         for parameter, value in (*given.items(), *left_to_default(node, called)):
             if self._kinds.may_live(value):
                 self._graph.flows(value, parameter, "call", node.guard, site)
+        callee, itself = node.args[0], called.object_node
+        if callee.op is Op.ATTR and itself is not None and called.owner in self._kinds.module_classes:
+            self._graph.enters(callee.args[0], itself, "call", node.guard, site)
         if node.args[0].op is Op.CLASS or called.name == "__init__":
             return
         for value, guard in called.returns:

@@ -120,7 +120,8 @@ class Escapes:
         return any(
             alias is not module or one.function is not module.function or _moves_wrapper(one) for one in moves
         ) or any(
-            births.is_moving_call(one)
+            not self._is_wanted(alias)
+            and births.is_moving_call(one)
             and births.kinds.of(one) is not Kind.OPTIMIZER
             and one.args[0].op is Op.ATTR
             and one.args[0].args[0] is alias
@@ -130,8 +131,8 @@ class Escapes:
     def _is_given_away(self, alias: Node) -> bool:
         """`place(net)`, `net.begin()`, `net = wrap(net)`: nothing is known of the function, which may have moved it."""
         births = self._births
-        if any(given is alias for given, _ in births.wanted):
-            return False  # a function of another file, which wants it where it is told
+        if self._is_wanted(alias):
+            return False
         return any(
             (one not in births.used or births.kinds.is_module(one) or takes_name(one))
             and one not in births.calls
@@ -139,6 +140,10 @@ class Escapes:
             and key(one.args[0]) not in self._ready
             for one in self._users.get(alias, ())
         )
+
+    def _is_wanted(self, alias: Node) -> bool:
+        """Whether a function of another file wants a module where that function is told, and so does not move it."""
+        return any(given is alias for given, _ in self._births.wanted)
 
     @cached_property
     def _ready(self) -> set[Hashable]:

@@ -122,6 +122,10 @@ class Graph:
             self.edges[value].append(Edge(into, Turn.UP, link, guard, site, cost=COSTS[link]))
             self.edges[into].append(Edge(value, Turn.DOWN, link, guard, -site, cost=COSTS[link]))
 
+    def enters(self, value: Node, parameter: Node, link: str, guard: Guard, site: int) -> None:
+        """`value` is met as `parameter` inside of a call; what is inside has its own word for where that is."""
+        self.edges[value].append(Edge(parameter, Turn.UP, link, guard, site, cost=COSTS[link]))
+
     def part(self, part: Node, whole: Node, guard: Guard, link: str = "part") -> None:
         """`part` is read from `whole`."""
         self.edges[part].append(Edge(whole, Turn.IN, link, guard, cost=COSTS[link]))

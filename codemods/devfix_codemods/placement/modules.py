@@ -20,6 +20,7 @@ from devfix_codemods.placement.naming import sounds_like_options, sounds_like_ru
 from devfix_codemods.placement.placed_parts import needs_no_move
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.roots import Roots
+from devfix_codemods.placement.stateless_modules import keeping_methods
 
 
 class Modules:
@@ -213,11 +214,10 @@ class Modules:
 
     def holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
         """Whether the modules of a class, parts of one `around` them, have parameters, as far as the class is read."""
-        within = (*around, owner)
+        within = *around, owner
         return any(
             self._makes_tensors(node, within)
-            for one in self._kinds.imported.lineage(owner)
-            for function in one.methods.values()
+            for function in keeping_methods(list(self._kinds.imported.lineage(owner)))
             for node in function.nodes
             if node.op is Op.CALL
         )

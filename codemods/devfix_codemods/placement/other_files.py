@@ -135,10 +135,13 @@ def _wanted_by_callee(births: "Births", call: Node) -> None:
     called = births.imported.definition(call.args[0])
     if isinstance(called, Class):
         called = method(called, "__init__")
+    called = called or _method(births, call.args[0])
     if called is None or called.module is births.module:
         return
     wanted = births.imported.wanted(called)
     given = {str(parameter.extra): argument for argument, parameter in bound(call, called)} if wanted else {}
+    if called.name != "__init__" and called.object_node is not None and call.args[0].op is Op.ATTR:
+        given[str(called.object_node.extra)] = call.args[0].args[0]
     for parameter, one in wanted.items():
         argument = given.get(parameter)
         if argument is None or (one.of_module and not births.kinds.is_module(argument)):
@@ -150,6 +153,12 @@ def _wanted_by_callee(births: "Births", call: Node) -> None:
             for each in (argument, given[str(one.beside)]):
                 births.graph.meets(each, there, "wanted-by-callee", call.guard)
                 births.wanted[each, there] = one
+
+
+def _method(births: "Births", callee: Node) -> Function | None:
+    """The method of an object of another file's class that is called."""
+    owner = births.kinds.imported_class_of(callee.args[0]) if callee.op is Op.ATTR else None
+    return method(owner, str(callee.extra)) if owner is not None else None
 
 
 def _inside(call: Node) -> Node:

@@ -149,7 +149,11 @@ def _is_example(edge: Edge, before: Step | None) -> bool:
 
 
 def _is_itself(source: Source, step: Step | None) -> bool:
-    """Whether a caller's choice is no choice: the path came in by that call, or by a part of an object."""
+    """Whether a caller's choice is no choice: the path came in by that call, or by a part of an object; and whether a
+    module is where it is, as the path came in by a call of its method."""
+    if source.place.where is Where.MODULE and step is not None and step.before is not None:
+        inside = step.before
+        return inside.edge.site > 0 and inside.node is inside.node.function.self_node
     if source.place.where is not Where.CALLER or step is None:
         return False
     edge = step.edge

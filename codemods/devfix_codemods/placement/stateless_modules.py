@@ -1,10 +1,11 @@
-"""Modules of torch that hold no tensors: they live nowhere, wherever they are moved."""
+"""Modules that hold no tensors, and live nowhere, wherever they are moved: those of torch, and what others hold."""
 
 import ast
+from collections.abc import Iterator, Sequence
 
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.ir.nodes import walk
 from devfix_codemods.placement.arguments import is_none
@@ -36,3 +37,12 @@ def _has_weights(loss: Node) -> bool:
 
 
 _ROWS = frozenset({Op.SEQUENCE, Op.MAPPING})
+
+
+def keeping_methods(lineage: Sequence[Class]) -> Iterator[Function]:
+    """The methods of a class that keep something of what they make, or are called by others of it."""
+    methods = [one for each in lineage for one in each.methods.values()]
+    called = {
+        node.extra for one in methods for node in one.nodes if node.op is Op.ATTR and node.args[0] is one.self_node
+    }
+    return (one for one in methods if one.name == "__init__" or one.name in called or one.stored_names())

@@ -60,13 +60,20 @@ def takes_place(function: Function, kinds: Kinds) -> bool:
 
 def _wanted(analysis: "Analysis", function: Function) -> Iterator[tuple[str, Wanted]]:
     for parameter, node in function.parameters.items():
-        if node is function.self_node or sounds_like_device(parameter) or analysis.file is None:
+        if sounds_like_device(parameter) or analysis.file is None:
+            continue
+        if node is function.self_node and not _is_module(analysis, function):
             continue
         for site, beside, at, called in (*_called_with(analysis, node), *_met(analysis, node)):
             if isinstance(at.syntax, ast.expr):
                 note = "it is called here" if called else "it meets others here"
                 yield parameter, Wanted(site, beside, analysis.file.path, analysis.file.span(at.syntax), note, called)
                 break
+
+
+def _is_module(analysis: "Analysis", method: Function) -> bool:
+    """Whether the object that a method is called on is a module."""
+    return method.object_node is not None and method.owner in analysis.kinds.module_classes
 
 
 _Found = tuple[Site | None, str | None, Node, bool]
@@ -91,7 +98,8 @@ def _called_with(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
 def _met(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
     """The device of what a parameter surely meets, or another parameter that it meets."""
     near = analysis.ends(Source(parameter, Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
-    placed = next((one for one in near if one.end.place.where is not Where.CALLER), None)
+    itself = {Where.MODULE} if parameter is parameter.function.self_node else set()  # which is where it is
+    placed = next((one for one in near if one.end.place.where not in {Where.CALLER, *itself}), None)
     beside = (one for one in near if one.end.node.op is Op.PARAM and one.end.node.function is parameter.function)
     for one in (*filter(None, (placed,)), *beside):
         at = one.meeting.node if one.meeting is not None else None
