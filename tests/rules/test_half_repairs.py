@@ -1,7 +1,10 @@
 """DVF104: all that an operation needs in one place goes there, or nothing does."""
 
 import pytest
+from devfix_codemods.engine import check
 from devfix_codemods.findings import Safety
+from devfix_codemods.outcomes import Checked, Options
+from devfix_codemods.source import Source
 
 CODE = "DVF104"
 CONFLICTS_ALONE = True
@@ -502,3 +505,27 @@ def test_what_meets_a_value_that_nothing_moves_is_only_told(rule) -> None:
 @pytest.mark.parametrize("other", ["3", "WEIGHTS[0].to(device)", "torch.tensor(3.0)", "len(WEIGHTS)"])
 def test_what_meets_none_is_moved(rule, other: str) -> None:
     assert "z = torch.zeros(3, device=device)" in rule.fixed(WEIGHED.format(other=other))
+
+
+MATCHED = """
+import torch
+from extension import load
+emd = load("emd")
+class Matching(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, first, second, eps, iters):
+        b, n, _ = first.size()
+        first = first.contiguous().float().cuda()
+        second = second.contiguous().float().cuda()
+        prices = torch.zeros(b, n, device="cuda").contiguous()
+        bids = torch.zeros(b, n, device="cuda").contiguous()
+        inverse = torch.zeros(b, n).contiguous() - 1
+        emd.forward(first, second, prices, bids, inverse, eps, iters)
+        return prices
+"""
+
+
+def test_what_only_stands_beside_moved_parameters_is_surely_no_operand(rule) -> None:
+    outcome = check(Source("train.py", MATCHED.encode()), Options(frozenset({CODE}), suggestions=True))
+    assert isinstance(outcome, Checked)
+    assert 'Make it on `"cuda"`' in [one.fix.title for one in outcome.findings if one.fix is not None]

@@ -8,7 +8,7 @@ from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import method_name
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.graph import Source as Placed
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.unregistered import UNREGISTERED
@@ -54,7 +54,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     cut = _first(analysis, source, conflict)
     if cut is None:
         return None
-    if operands_left(analysis, conflict, cut, lambda one: _has_cut(analysis, source, one)):
+    if _made_beside(analysis, source, conflict, cut):
         return None
     safety = _safety(analysis, conflict, cut)
     if safety is Safety.SAFE and (
@@ -77,8 +77,14 @@ def left_behind(analysis: Analysis, source: Source, conflict: Conflict) -> Node 
     """What would have to move as well, and has no move, of a value that surely is misplaced: it has no repair then."""
     if conflict.confidence < SAFE or conflict.is_supported or (cut := _first(analysis, source, conflict)) is None:
         return None
-    left = operands_left(analysis, conflict, cut, lambda one: _has_cut(analysis, source, one))
+    left = _made_beside(analysis, source, conflict, cut)
     return min((one.node for one in left), key=lambda one: one.index, default=None)
+
+
+def _made_beside(analysis: Analysis, source: Source, conflict: Conflict, cut: Cut) -> list[Placed]:
+    """The other operands that are made on the host, and that no fix moves."""
+    left = operands_left(analysis, conflict, cut, lambda one: _has_cut(analysis, source, one))
+    return [one for one in left if one.birth in MADE]
 
 
 def _is_safe(analysis: Analysis, source: Source, conflict: Conflict, behind: tuple[Placed, ...]) -> bool:
