@@ -266,3 +266,28 @@ def test_parts_of_its_data_set_are(placed, given: str) -> None:
             return net({given})
     """
     assert placed(program).births == [given]
+
+
+MATCHING = """
+    from extension import load
+    emd = load("emd")
+    class Matching(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, first, second, {third}):
+            first = first.float().cuda()
+            second = second.float().cuda()
+            prices = torch.zeros(9, device="cuda")
+            emd.forward(ctx, first, second, prices, {third})
+            return prices
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, grad, {gradient}
+"""
+
+
+def test_what_gets_no_gradient_is_no_input(placed) -> None:
+    assert placed(MATCHING.format(third="eps", gradient="None")).births == []
+
+
+def test_what_gets_one_is_an_input(placed) -> None:
+    assert placed(MATCHING.format(third="eps", gradient="grad")).births == ["eps"]

@@ -24,6 +24,11 @@ def test_who_names_a_value_in_a_row_of_moves_means_to_move_it(repairs, display: 
     assert repaired in repairs.written(LOOP.format(display), Safety.UNSAFE)
 
 
+def test_that_it_is_meant_is_no_proof(repairs) -> None:
+    program = LOOP.format("x, y = x.cuda(), y")
+    assert repairs.written(program, Safety.SAFE) == repairs.plain(program).split("functional as F\n")[1]
+
+
 @pytest.mark.parametrize("display", ["x, n = x.cuda(), y", "x, y = x.cuda(), y.tolist()", "x, y = x.cpu(), y"])
 def test_what_gets_another_name_or_is_on_the_host_is_none(repairs, display: str) -> None:
     program = LOOP.format(display)

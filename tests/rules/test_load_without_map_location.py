@@ -1569,3 +1569,24 @@ def test_the_class_has_not_what_is_set_of_its_objects(rule) -> None:
 def test_the_object_has_it(rule) -> None:
     program = KEPT_MODEL.format(decorator="", first="self")
     assert "torch.load(path, map_location=self.device)" in rule.fixed(program, unsafe=True)
+
+
+RESTORED = """
+import torch
+from models import Net
+def restored(path):
+    net = Net(3).cuda()
+    state = torch.load(path)
+    net.load_state_dict(state{how})
+    return net
+"""
+
+
+@pytest.mark.parametrize("how", [", False, True", ", assign=True"])
+def test_what_is_assigned_is_not_copied(rule, how: str) -> None:
+    assert Safety.SAFE not in rule.safeties(RESTORED.format(how=how))
+
+
+@pytest.mark.parametrize("how", ["", ", False", ", strict=False"])
+def test_what_is_copied_may_be_loaded_anywhere(rule, how: str) -> None:
+    assert rule.safeties(RESTORED.format(how=how)) == [Safety.SAFE]

@@ -1684,3 +1684,16 @@ def test_what_a_name_is_said_to_be(rule, said: str, told: bool) -> None:
             return np.ravel(rows)
     """
     assert bool(rule.findings(program)) is told
+
+
+@pytest.mark.parametrize(("function", "told"), [("take_along_axis", False), ("searchsorted", True)])
+def test_what_numpy_only_picks_from_stays_a_tensor(rule, function: str, told: bool) -> None:
+    program = f"""
+        import numpy as np
+        import torch
+        def matched(indices):
+            first, second = torch.rand(20, 3).cuda(), torch.rand(20, 3).cuda()
+            second = np.{function}(second, indices)
+            return second.shape, first
+    """
+    assert bool(rule.findings(program)) is told

@@ -223,11 +223,12 @@ LISTS_IN_ROWS = {"dgl": 2}
 METHODS_OF_TENSORS = frozenset(
     f"numpy.{one}"
     for one in (
-        "mean sum std var max min amax amin prod any all ndim shape size ptp copy round nonzero squeeze isscalar"
+        "mean sum std var max min amax amin prod any all ndim shape size ptp copy round nonzero squeeze isscalar "
+        "take_along_axis"
     ).split()
 )
-"""Functions of numpy that ask a tensor for its method, its attribute of the same name, or its type: a copy changes
-nothing. Of a list they make an array."""
+"""Functions of numpy that ask a tensor for its method, its attribute of the same name, or its type, or pick from it: a
+copy changes nothing. Of a list they make an array."""
 
 REDUCTIONS = frozenset(
     f"numpy.{one}"

@@ -256,7 +256,7 @@ class _Follower:
         owner = self._kinds.class_of(base)
         text = ast.unparse(call.args[0].syntax or ast.Pass()).rpartition(".")[0]
         use = Use.FEEDS
-        if {"assign", "**"}.intersection(call.extras):
+        if {"assign", "**"}.intersection(call.extras) or call.extras.count(None) > 2:
             use = Use.FEEDS_UNSURE
         elif owner in self._kinds.module_classes or self._kinds.says_surely(base, Kind.MODULE):
             use = Use.FEEDS

@@ -22,6 +22,7 @@ from devfix_codemods.placement.differentiable import differentiable, losses_by_n
 from devfix_codemods.placement.facts import Facts
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.named_models import made_beside_modules
+from devfix_codemods.placement.non_tensors import context_of_autograd
 from devfix_codemods.placement.same_class import made_by_one_class
 from devfix_codemods.placement.saved_files import same_kinds
 from devfix_codemods.placement.stateless_modules import is_stateless
@@ -95,13 +96,7 @@ class Kinds(Facts):
 
     def _function(self, function: Function) -> None:
         owner, itself = function.owner, function.object_node
-        for node in function.parameters.values():
-            annotation = getattr(node.syntax, "annotation", None)
-            if annotation is not None:
-                annotated(self, node, annotation)
-                self.named[str(node.extra)].append(node)
-            elif node.extra == "dtype":
-                self.say(node, Kind.DTYPE, 1)
+        self._parameters(function)
         for node in function.nodes:
             of_value(self, node)
             said = node.statement if node.op in _ANNOTATED else None
@@ -118,6 +113,19 @@ class Kinds(Facts):
         for store in function.stores:
             if store.is_attribute and (one := self.object_class(store.base)) is not None:
                 self.unify(one.field_of(str(store.key)), store.value)
+
+    def _parameters(self, function: Function) -> None:
+        for node in function.parameters.values():
+            annotation = getattr(node.syntax, "annotation", None)
+            if annotation is not None:
+                annotated(self, node, annotation)
+                self.named[str(node.extra)].append(node)
+            elif node.extra == "dtype":
+                self.say(node, Kind.DTYPE, 1)
+        if (given := context_of_autograd(function)) is not None:
+            self.say(given[0], Kind.OTHER, 9)
+            for node in given[1]:
+                self.say(node, Kind.NUMBER, 1)
 
     def _declarations(self, owner: Class) -> None:
         for attribute, annotation in owner.annotations():

@@ -2,9 +2,10 @@
 
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Guard, Node, Op
+from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.ir.nodes import contradictory
+from devfix_codemods.placement.arguments import is_none
 
 _SET_OF_TENSORS = frozenset({"data", "grad", "requires_grad", "names"})
 """The attributes that programs set of a tensor."""
@@ -100,3 +101,17 @@ def may_be_number(node: Node, guard: Guard) -> bool:
             possible = (each for each, under in zip(one.args, guards) if not contradictory(guard, under))
             found += (each for each in possible if each not in found)
     return False
+
+
+def context_of_autograd(function: Function) -> tuple[Node, set[Node]] | None:
+    """The context of the `forward` of an `autograd.Function`, and the parameters that `backward` gives no gradient for:
+    options, or indices. https://docs.pytorch.org/docs/stable/notes/extending.html"""
+    owner, parameters = function.owner, list(function.parameters.values())
+    if owner is None or function.name != "forward" or not parameters:
+        return None
+    if not any(one.endswith("autograd.Function") for base in owner.bases for one in names(base)):
+        return None
+    backward = owner.methods.get("backward")
+    given = [value.args for value, _ in backward.returns if value.op is Op.SEQUENCE] if backward is not None else []
+    gradients = zip(parameters[1:], zip(*given))
+    return parameters[0], {one for one, of_each in gradients if all(map(is_none, of_each))}

@@ -157,7 +157,7 @@ STRENGTHS: dict[str, float] = {
     "copied-one": 0.5,
     "copied-two": 0.6,
     "copied-many": 0.66,
-    "left-in-display": 0.92,
+    "left-in-display": 0.88,
     "twin-one": 0.8,
     "twin-two": 0.87,
     "twin-many": 0.9,
