@@ -79,3 +79,21 @@ def test_what_is_only_filled_and_given_back_may_stay_on_the_host(rule) -> None:
 def test_what_is_computed_with_goes_where_its_size_comes_from(rule) -> None:
     for use in ("return rewards * features", "return torch.cat([features, rewards], 1)"):
         assert rule.safeties(SCORED.format(use=use))[0] in {Safety.SAFE, Safety.UNSAFE}
+
+
+REORDERED = """
+import torch
+def reordered(preds: torch.Tensor, k, v):
+    out = torch.zeros(preds.shape, device=preds.device)
+    out[{index}] = torch.Tensor({values})
+    return out
+"""
+
+
+def test_one_value_fills_what_a_mask_shows_anywhere(rule) -> None:
+    assert rule.findings(REORDERED.format(index="preds == k", values="[v]")) == ()
+
+
+@pytest.mark.parametrize(("index", "values"), [("preds == k", "[v, k]"), ("preds.argsort()", "[v]")])
+def test_several_values_or_indices_need_one_place(rule, index: str, values: str) -> None:
+    assert rule.findings(REORDERED.format(index=index, values=values)) != ()

@@ -16,7 +16,7 @@ from devfix_codemods.placement.arguments import is_encoding
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.call_constraints import Calls
 from devfix_codemods.placement.calls import constructing, getter, returned_at
-from devfix_codemods.placement.dimensions import Dimensions
+from devfix_codemods.placement.dimensions import Dimensions, holds_one
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import Graph
 from devfix_codemods.placement.indices import indices, is_item, is_of_tensor
@@ -220,7 +220,8 @@ class Constraints:
                     store.base
                 ):  # a move in order to be stored says where the whole is
                     self.graph.supports(store.base, store.value, "filled-with-moved", store.guard)
-                if store.index is not None and self.kinds.of(store.index) is Kind.TENSOR:  # a slice is copied into
+                filled = store.index is not None and store.index.op is Op.COMPARE and holds_one(store.value)
+                if store.index is not None and self.kinds.of(store.index) is Kind.TENSOR and not filled:  # else, a copy
                     self.graph.meets(store.value, store.base, "operation", store.guard, scalars=True)
             elif is_of_tensor(store.index):
                 continue
