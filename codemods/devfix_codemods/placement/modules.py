@@ -214,9 +214,8 @@ class Modules:
 
     def holds_tensors(self, owner: Class, around: tuple[Class, ...] = ()) -> bool:
         """Whether the modules of a class, parts of one `around` them, have parameters, as far as the class is read."""
-        within = *around, owner
         return any(
-            self._makes_tensors(node, within)
+            self._makes_tensors(node, (*around, owner))
             for function in keeping_methods(list(self._kinds.imported.lineage(owner)))
             for node in function.nodes
             if node.op is Op.CALL
