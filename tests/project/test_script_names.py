@@ -4,7 +4,7 @@ import pytest
 
 from .test_project import patched
 
-NETS = """
+HEAD = """
     import torch
     from torch import nn
 
@@ -15,7 +15,10 @@ NETS = """
 
         def forward(self, x):
             return self.fc(x)
-
+"""
+NETS = (
+    HEAD
+    + """
     def build(x):
         {read}
         net = Head()
@@ -25,6 +28,7 @@ NETS = """
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         print(build(torch.zeros(3, 4).to(device)))
 """
+)
 SCRIPT = 'if __name__ == "__main__"'
 
 
@@ -49,18 +53,9 @@ def test_who_runs_it_has_the_name(test: str, read: str, importing: str) -> None:
     assert "Head().to(device)" in built(test, read, importing)
 
 
-OWNERS = """
-    import torch
-    from torch import nn
-
-    class Head(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.fc = nn.Linear(4, 2)
-
-        def forward(self, x):
-            return self.fc(x)
-
+OWNERS = (
+    HEAD
+    + """
     class Runner:
         def run(self, x):
             {read}
@@ -71,6 +66,7 @@ OWNERS = """
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         print(Runner().run(torch.zeros(3, 4).to(device)))
 """
+)
 
 
 def test_a_class_reads_no_name_of_the_script_that_it_did_not_read() -> None:

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from devfix_codemods import scope
 from devfix_codemods.applicability.names import parsed
+from devfix_codemods.applicability.points import line_of
 from devfix_codemods.edits.conflicts import place
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement
 from devfix_codemods.findings import Fix
@@ -67,16 +68,15 @@ def _read_there(program: Program, edit: Edit) -> set[str]:
 
 
 def _is_unset(program: Program, edit: Edit, name: str) -> bool:
-    span = place(edit)
-    if span is None:
+    span, line = place(edit), line_of(edit)
+    if span is None or line is None:
         return False
     for node in reversed(program.names.scopes):  # inner ones come last
         owner = program.names.parent(node)
         if isinstance(node, scope.Function) and isinstance(owner, ast.ClassDef) and _holds(node, span):
             known = _known.setdefault(program, {})
             found = known[owner] = known.get(owner) or _Class(program, owner)
-            below = isinstance(edit, InsertStatement) and edit.where == "after"
-            return found.sets(name) and not found.is_set_at(name, node, span.end_line + 1 if below else span.line)
+            return found.sets(name) and not found.is_set_at(name, node, line)
     return False
 
 

@@ -49,15 +49,19 @@ def without_move(program: Program, fix: Fix) -> list[str]:
 
 def _moved_by(program: Program, edit: Edit) -> Iterator[tuple[str, str]]:
     """What an edit moves that may be no tensor, and the methods it does so by."""
-    for tree in parsed(edit):
-        for one in walk(tree):
-            match one:
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=text), attr="to" | "cuda" as method)):
-                    point = point_at(program, edit)
-                    value = _value_at(program, edit, text, point) if point is not None else None
-                    if value is not None and point is not None and _may_become_no_tensor(value, point.guard):
-                        spelled = value.syntax if text == NODE else None
-                        yield ast.unparse(spelled) if isinstance(spelled, ast.expr) else text, method
+    for text, method in {each for tree in parsed(edit) for one in walk(tree) for each in _moved(one)}:
+        point = point_at(program, edit)
+        value = _value_at(program, edit, text, point) if point is not None else None
+        if value is not None and point is not None and _may_become_no_tensor(value, point.guard):
+            spelled = value.syntax if text == NODE else None
+            yield ast.unparse(spelled) if isinstance(spelled, ast.expr) else text, method
+
+
+def _moved(call: ast.AST) -> Iterator[tuple[str, str]]:
+    """`x` and `to` of `x.to(device)`."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=text), attr="to" | "cuda" as method)):
+            yield text, method
 
 
 def _value_at(program: Program, edit: Edit, text: str, point: Point) -> Node | None:
@@ -71,9 +75,10 @@ def _may_become_no_tensor(value: Node, guard: Guard) -> bool:
     """Whether the program tests if a value is a tensor, or what it is one of, and no test has been made."""
     if _may_be_no_tensor(value, guard):
         return True
-    choices = [one for one in value.function.nodes if one.op is Op.PHI and value in one.args]
-    tests = (each for one in choices for each in value.function.nodes if _tests_type(each, one))
-    return any(True for _ in tests) and not any(_answers_in(guard, value))
+    nodes = value.function.nodes
+    choices = [one for one in nodes if one.op is Op.PHI and value in one.args]
+    asked = any(_tests_type(each, one) for one in choices for each in nodes)
+    return asked and not any(_answers_in(guard, value))
 
 
 def _read_by(edit: Edit) -> set[str]:

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.applicability.names import names_bound, names_read
-from devfix_codemods.edits.conflicts import place
-from devfix_codemods.edits.operations import Edit, InsertStatement
+from devfix_codemods.applicability.points import line_of
+from devfix_codemods.edits.operations import Edit
 from devfix_codemods.findings import Fix
 from devfix_codemods.program import Program
 from devfix_codemods.project.names import Scope
@@ -31,9 +31,7 @@ def late_names(program: Program, fix: Fix) -> list[str]:
 def _read_at(program: Program, edit: Edit, scope: Scope) -> int | None:
     """The line of the file's own statement that reads what an edit writes, by itself or by a call."""
     if scope is program.names.module:
-        span = place(edit)
-        below = isinstance(edit, InsertStatement) and edit.where == "after"
-        return None if span is None else span.end_line + 1 if below else span.line
+        return line_of(edit)
     function = _outermost(program, scope)
     return _first_call(program, function) if function is not None else None
 

@@ -43,13 +43,22 @@ def point_at(program: Program, edit: Edit) -> Point | None:
         syntax = program.names.parent(syntax)
     if not isinstance(syntax, ast.stmt):
         return None
-    is_behind = isinstance(edit, InsertStatement) and edit.where == "after"
     for function in program.placement.module.functions:
-        environment = function.after.get(syntax) if is_behind else None
+        environment = function.after.get(syntax) if _is_behind(edit) else None
         environment = environment or function.before.get(syntax)
         if environment is not None:
             return Point(function, environment, guard | function.guards.get(syntax, ALWAYS))
     return None
+
+
+def line_of(edit: Edit) -> int | None:
+    """The line at which what an edit writes runs, as the file is: behind the statement that it is inserted after."""
+    span = place(edit)
+    return None if span is None else span.end_line + 1 if _is_behind(edit) else span.line
+
+
+def _is_behind(edit: Edit) -> bool:
+    return isinstance(edit, InsertStatement) and edit.where == "after"
 
 
 def node_at(program: Program, edit: Edit) -> ast.expr | ast.stmt | None:

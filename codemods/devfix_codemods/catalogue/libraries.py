@@ -172,6 +172,7 @@ MANAGING_METHODS = frozenset({"pytorch_lightning"})
 """Those that place only what they give to methods of classes that derive from theirs."""
 
 LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
+"""Lightning by all of its names, Fabric included."""
 
 MANAGED_BASES = (
     "lightning.",

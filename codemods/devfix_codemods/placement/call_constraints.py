@@ -64,7 +64,7 @@ class Calls:
         callee, itself = node.args[0], called.object_node
         if callee.op is Op.ATTR and itself is not None and called.owner in self._kinds.module_classes:
             self._graph.enters(callee.args[0], itself, "call", node.guard, site)
-        if node.args[0].op is Op.CLASS or called.name == "__init__":
+        if callee.op is Op.CLASS or called.name == "__init__":
             return
         for value, guard in called.returns:
             if not self._kinds.may_live(value):
@@ -229,7 +229,7 @@ class Calls:
         else:
             by_module = callee.op is Op.ATTR and self._is_part_of_module(callee)
             link = self._strength_of_call(node, "module-call-by-use" if by_module else "unknown-call")
-            node = copy(node) if gives_back_on_host(self._births, node) else node
+            node = copy(node) if gives_back_on_host(self._kinds.imported, node) else node
             if callee.op is Op.ATTR and name(callee) is None and self._lends(callee.args[0]):
                 self._graph.meets(callee.args[0], node, link, node.guard)
             elif node in self._kinds.differentiable and self._may_be_module(callee):

@@ -220,8 +220,9 @@ class Constraints:
                     store.base
                 ):  # a move in order to be stored says where the whole is
                     self.graph.supports(store.base, store.value, "filled-with-moved", store.guard)
-                filled = store.index is not None and store.index.op is Op.COMPARE and holds_one(store.value)
-                if store.index is not None and self.kinds.of(store.index) is Kind.TENSOR and not filled:  # else, a copy
+                index = store.index
+                filled = index is not None and index.op is Op.COMPARE and holds_one(store.value)
+                if index is not None and self.kinds.of(index) is Kind.TENSOR and not filled:  # a slice is copied into
                     self.graph.meets(store.value, store.base, "operation", store.guard, scalars=True)
             elif is_of_tensor(store.index):
                 continue

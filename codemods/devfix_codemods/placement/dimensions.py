@@ -13,14 +13,10 @@ DEEPEST = 8
 
 def holds_one(made: Node) -> bool:
     """`torch.Tensor([v])`: one value, with which a mask fills a tensor in any place, as `masked_fill` does."""
-    given = made.args[1] if made.op is Op.CALL and len(made.args) > 1 else None
-    row = effect(canonical(name(made.args[0]) or "")) if given is not None else None
-    return (
-        row in {Effect.CONVERSION, Effect.HOST}
-        and given is not None
-        and given.op is Op.SEQUENCE
-        and len(given.args) == 1
-    )
+    if made.op is not Op.CALL or len(made.args) < 2:
+        return False
+    row, given = effect(canonical(name(made.args[0]) or "")), made.args[1]
+    return row in {Effect.CONVERSION, Effect.HOST} and given.op is Op.SEQUENCE and len(given.args) == 1
 
 
 class Dimensions:

@@ -350,8 +350,8 @@ def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> No
 
 _TYPE = re.compile(r"(?:b?float|u?int|bool|half|double|complex)\d*")
 _DIMENSIONS = frozenset({"dim", "keepdim"})
-_AXES = frozenset({"axis", "keepdims"})
 """What tensors call what arrays call `axis` and `keepdims`."""
+_AXES = frozenset({"axis", "keepdims"})
 _MAKING_TENSORS = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Effect.LIKE, Effect.MEET}) | frozenset(
     {Effect.ARITHMETIC, Effect.SEQUENCE, Effect.FIRST, Effect.SAME}
 )

@@ -214,8 +214,10 @@ class Families:
         """`x.to(device).mean(0)`, `torch.relu(x.to(device))`"""
         while value.op is Op.CALL:
             callee = value.args[0]
-            if self._births.is_move(value) or names(callee):
-                return self._births.is_move(value) or any(map(self._births.is_move, value.args[1:]))
+            if self._births.is_move(value):
+                return True
+            if names(callee):
+                return any(map(self._births.is_move, value.args[1:]))
             value = callee.args[0] if callee.op is Op.ATTR else callee
         return False
 

@@ -119,7 +119,7 @@ class Graph:
     def flows(self, value: Node, into: Node, link: str, guard: Guard, site: int = 0) -> None:
         """`value` is one of those that `into` may be."""
         if value is not into:
-            self.edges[value].append(Edge(into, Turn.UP, link, guard, site, cost=COSTS[link]))
+            self.enters(value, into, link, guard, site)
             self.edges[into].append(Edge(value, Turn.DOWN, link, guard, -site, cost=COSTS[link]))
 
     def enters(self, value: Node, parameter: Node, link: str, guard: Guard, site: int) -> None:

@@ -27,16 +27,22 @@ def is_of_host(births: "Births", call: Node) -> bool:
     called = _called(births, call)
     if called is None or called.module is births.module:
         return False
-    return (gives_host(called) and not has_device(call)) or gives_values_of_host(called)
+    return (gives_host(called) and not has_device(call)) or _gives_values_of_host(called)
 
 
-def gives_back_on_host(births: "Births", call: Node) -> bool:
+def defined_elsewhere(imported: ImportedDefinitions, callee: Node) -> Function | None:
+    """The function of another file that is called."""
+    called = imported.definition(callee)
+    return called if isinstance(called, Function) and called.module is not callee.function.module else None
+
+
+def gives_back_on_host(imported: ImportedDefinitions, call: Node) -> bool:
     """Whether a function of another file gives what is on the host: what it computes need not be there."""
-    called = births.imported.definition(call.args[0])
-    return isinstance(called, Function) and called.module is not births.module and gives_values_of_host(called)
+    called = defined_elsewhere(imported, call.args[0])
+    return called is not None and _gives_values_of_host(called)
 
 
-def gives_values_of_host(called: Function) -> bool:
+def _gives_values_of_host(called: Function) -> bool:
     """Whether all that a function gives was made on the host, or copied to it, whatever device it was told."""
     given = [choices(value) for value, _ in called.returns]
     return bool(given) and all(any(map(stays_on_host, each)) for each in given)
@@ -44,8 +50,8 @@ def gives_values_of_host(called: Function) -> bool:
 
 def moves(imported: ImportedDefinitions, call: Node) -> bool:
     """Whether a call gives back what it gets, moved: `placed(x)`, which another file defines."""
-    called = imported.definition(call.args[0])
-    if not isinstance(called, Function) or called.module is call.function.module:
+    called = defined_elsewhere(imported, call.args[0])
+    if called is None:
         return False
     return any(_moved_parameter(one) is not None for value, _ in called.returns for one in choices(value))
 
@@ -58,8 +64,8 @@ def moves_itself(parameter: Node) -> bool:
 def place_given(kinds: Kinds, call: Node) -> Place | None:
     """Where a function of another file moves what it makes: to CUDA, to what it is told, or to a device of that file
     that this one imports as well; None where nothing is known of it."""
-    called = kinds.imported.definition(call.args[0])
-    if not isinstance(called, Function) or called.module is call.function.module or called.yields:
+    called = defined_elsewhere(kinds.imported, call.args[0])
+    if called is None or called.yields:
         return None
     places = [place_of_move(kinds, call, called, one) for value, _ in called.returns for one in choices(value)]
     return places[0] if places and all(one == places[0] for one in places) else None
@@ -78,8 +84,8 @@ def makes_on_host(kinds: Kinds, call: Node) -> bool:
 
 def may_place(kinds: Kinds, call: Node) -> bool:
     """Whether a function of another file moves something: it may be what it gives."""
-    called = kinds.imported.definition(call.args[0])
-    return isinstance(called, Function) and called.module is not call.function.module and any(_moving(called))
+    called = defined_elsewhere(kinds.imported, call.args[0])
+    return called is not None and any(_moving(called))
 
 
 def _moving(called: Function) -> Iterator[bool]:

@@ -225,8 +225,7 @@ class Moves:
                 for root in self._roots.of(one):
                     self.movers[root].append(call)
                     self.places.setdefault(call, CUDA)
-        defined = self._imported.definition(callee)
-        if isinstance(defined, Function) and imported_calls.gives_values_of_host(defined):
+        if imported_calls.gives_back_on_host(self._imported, call):
             return False  # it needs the device for something else
         moves = speaks_of_moving(callee) or imported_calls.moves(self._imported, call)
         self._graph.add(Source(call, CUDA, Birth.MOVE, ("moved-by-call" if moves else "given-device",)))

@@ -7,7 +7,7 @@ from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.calls import method as method_of
-from devfix_codemods.placement.imported_calls import moves_itself
+from devfix_codemods.placement.imported_calls import defined_elsewhere, moves_itself
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import speaks_of_lengths
@@ -31,8 +31,7 @@ class Operands:
 
     def _runs(self, callee: Node) -> Function | None:
         """What calling an object of a class runs, or what another file defines."""
-        defined = self._kinds.imported.definition(callee)
-        if isinstance(defined, Function) and defined.module is not self._kinds.module:
+        if (defined := defined_elsewhere(self._kinds.imported, callee)) is not None:
             return defined
         owner = self._kinds.class_of(callee) or self._kinds.imported_class_of(callee)
         found = (method_of(owner, one) for one in ("forward", "__call__")) if owner is not None else ()

@@ -98,8 +98,8 @@ def _called_with(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
 def _met(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
     """The device of what a parameter surely meets, or another parameter that it meets."""
     near = analysis.ends(Source(parameter, Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
-    itself = {Where.MODULE} if parameter is parameter.function.self_node else set()  # which is where it is
-    placed = next((one for one in near if one.end.place.where not in {Where.CALLER, *itself}), None)
+    open_ = {Where.CALLER, Where.MODULE} if parameter is parameter.function.self_node else {Where.CALLER}
+    placed = next((one for one in near if one.end.place.where not in open_), None)
     beside = (one for one in near if one.end.node.op is Op.PARAM and one.end.node.function is parameter.function)
     for one in (*filter(None, (placed,)), *beside):
         at = one.meeting.node if one.meeting is not None else None

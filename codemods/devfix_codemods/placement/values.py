@@ -222,6 +222,13 @@ def _object(kinds: "Kinds", node: Node, made: Class) -> None:
     kinds.say(node, Kind.MODULE if made in kinds.module_classes else Kind.OTHER, 4)
 
 
+def _unknown(kinds: "Kinds", node: Node) -> None:
+    """A parameter `k` of `x[:k]`: callers seldom give a tensor without dimensions."""
+    for one in node.args if node.extra == "slice" else ():
+        if one.op is Op.PARAM:
+            kinds.say(one, Kind.NUMBER, 1)
+
+
 def _local_call(kinds: "Kinds", node: Node, called: Function) -> None:
     for argument, parameter in bound(node, called):
         kinds.unify(parameter, argument)
@@ -240,14 +247,6 @@ _LOADER = re.compile(r"(?i)loader|_dl$|^dl$")
 _SPACE = re.compile(r"(?:action|observation)_space$")
 _SHIFTS = frozenset({"LShift", "RShift"})
 """What is computed of whole numbers, as far as no tensor is known to be among them."""
-
-
-def _unknown(kinds: "Kinds", node: Node) -> None:
-    """A parameter `k` of `x[:k]`: callers seldom give a tensor without dimensions."""
-    for one in node.args if node.extra == "slice" else ():
-        if one.op is Op.PARAM:
-            kinds.say(one, Kind.NUMBER, 1)
-
 
 _HANDLERS = {
     Op.PHI: _phi,
