@@ -56,6 +56,7 @@ def test_a_model_that_no_module_keeps(placed) -> None:
             net = torchvision.models.resnet50()
             self.body = net.features
         def step(self, x):
+            print(device)
             return self.body(x)
     """
     assert placed(program).births == ["torchvision.models.resnet50()"]

@@ -487,6 +487,23 @@ def test_follows_what_was_moved_to_a_device(rule) -> None:
     assert "torch.ones(3).to(device)" in rule.fixed(program)
 
 
+@pytest.mark.parametrize(
+    "call", ["net(x, several, size)", "net.predict(x, several)", "net(x, several).sum().backward()"]
+)
+def test_not_an_option_beside_it(rule, call: str) -> None:
+    program = (
+        HEAD
+        + f"def f(image, net: nn.Module, several, size):\n    x = torch.from_numpy(image).cuda()\n    return {call}\n"
+    )
+    assert "several.device" not in "".join(str(one.fix) for one in rule.findings(program))
+
+
+@pytest.mark.parametrize("used", ["torch.cat([x, several])", "torch.matmul(x, several)", "torch.stack([several, x])"])
+def test_but_what_an_operator_gets(rule, used: str) -> None:
+    program = HEAD + f"def f(image, several):\n    x = torch.from_numpy(image).cuda()\n    return {used}\n"
+    assert "several.device" in "".join(str(one.fix) for one in rule.findings(program))
+
+
 def test_not_one_that_may_be_none(rule) -> None:
     program = HEAD + (
         "def f(x: torch.Tensor = None):\n    h = torch.zeros(3).cuda()\n    return h if x is None else x + h\n"

@@ -165,7 +165,8 @@ class Followings:
             bound = point.environment.get(base) if base != device else None
             follows = suffix.follows or (bound is not None and _is_input(self._undone, bound))
             unknown = bound is not None and self._undone.kinds.of(bound) is None
-            follows = follows or (unknown and sure >= SURE)  # what surely meets a tensor is one
+            meets = sure >= SURE and _TAKING_ANYTHING.isdisjoint(conflict.links)  # an operator, which takes tensors
+            follows = follows or (unknown and meets)
             if bound is not None and (not follows or may_be_none(self._undone, bound, point)):
                 continue
             if bound is not None and self._was_elsewhere(bound, conflict):
@@ -220,6 +221,10 @@ class Followings:
             if says_more and all(map(point.binds_surely, names_in(text))):
                 return Followed(text, Safety.UNSAFE)
         return None
+
+
+_TAKING_ANYTHING = frozenset({"module-call", "module-call-by-use", "module-method", "differentiable-call"})
+"""Meetings in calls that are given options, too."""
 
 
 def _plain(text: str) -> str:

@@ -17,8 +17,7 @@ def annotated(kinds: "Kinds", node: Node, annotation: ast.expr) -> None:
         kinds.rows.add(node)  # it may be either
         return
     text = _KEYS.sub("", text)
-    words = set(text.replace("|", " ").replace("[", " ").replace("]", " ").replace(",", " ").split())
-    last = {one.rpartition(".")[2] for one in words}
+    last = _words(text)
     if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS and not last & _ANNOTATIONS[Kind.TENSOR]:
         kinds.say(node, Kind.SEQUENCE, 3)  # one of tensors counts as a tensor, which its elements are
         return
@@ -27,6 +26,17 @@ def annotated(kinds: "Kinds", node: Node, annotation: ast.expr) -> None:
     for kind_, found in _ANNOTATIONS.items():
         if last & found:
             kinds.say(node, kind_, 3)
+
+
+def says_placeless(annotation: ast.expr) -> bool:
+    """`np.ndarray | None`, `list[str]`: whether an annotation speaks of arrays, numbers or texts, and of no tensors."""
+    last = _words(_text(annotation))
+    return not last.isdisjoint(_PLACELESS) and last.isdisjoint(_ANNOTATIONS[Kind.TENSOR])
+
+
+def _words(text: str) -> set[str]:
+    """The last parts of the names in an annotation."""
+    return {one.rpartition(".")[2] for one in _BETWEEN.sub(" ", text).split()}
 
 
 def _text(annotation: ast.expr) -> str:
@@ -57,6 +67,8 @@ _ANNOTATIONS = {
     Kind.MAPPING: {"dict", "Dict", "Mapping", "MutableMapping"},
     Kind.OPTIMIZER: {"Optimizer"},
 }
+_PLACELESS = frozenset().union(*(_ANNOTATIONS[one] for one in (Kind.NUMBER, Kind.TEXT, Kind.ARRAY)))
+_BETWEEN = re.compile(r"[|\[\],]")
 _OF_OTHERS = re.compile(r"\b(?:\w+\.)*(?:Callable|Type|type)\[")
 _LISTS = re.compile(r"(?i)\b(?:list|sequence|tuple)\[(?:int|float|bool|str)")
 _KEYS = re.compile(r"(?i)^(?:\w+\.)*(?:dict|mapping|mutablemapping)\[\w+,\s*")

@@ -6,10 +6,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, libraries
+from devfix_codemods.catalogue import Kind, libraries, method_effect
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.items import whole
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.items import is_slice, whole
+from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.ir.passing import gives_elements
 from devfix_codemods.placement.arguments import calls_builtin, is_none
@@ -115,8 +116,8 @@ class Elements:
         if any(one.links in _BY_LOADER for one in own):  # two say it: a loader, and the move
             sources[node] = [replace(one, links=("item-beside-moved",)) for one in own]
             return
-        if any(one.links == _ALONE for one in own):  # as do its standing among parameters, and what is told now
-            sources[node] = [replace(one, links=(link,)) if one.links == _ALONE else one for one in own]
+        if any(one.links in _WEAK for one in own):  # as do its standing beside a move, and what is told now
+            sources[node] = [replace(one, links=(link,)) if one.links in _WEAK else one for one in own]
             return
         if self._comes_placed(node) or self._is_iterator(node) or has_no_move(node) or self._is_container(node):
             return
@@ -318,10 +319,27 @@ def _refills_part(store: Store, node: Node) -> bool:
     return any(one.op is not Op.CONST or one.extra == node.extra for one in keys.args)
 
 
+def link_of_part(part: Node, kinds: Kinds) -> str:
+    """How surely a part was on the host as what is moved beside it was: texts and numbers come beside tensors, too."""
+    users = kinds.module.users.get(part, ())
+    made = is_slice(part) or method_effect(method_name(part) or "") is not None  # `batch["x"].repeat(2, 1)`
+    shown = (
+        made or kinds.of(part) is Kind.TENSOR or kinds.is_fed(part) or any(_is_of_tensor(one, part) for one in users)
+    )
+    return "unpacked-beside-moved" if shown else "unknown-beside-moved"
+
+
+def _is_of_tensor(user: Node, part: Node) -> bool:
+    """`part.float()`, `part[:2]`, `part + 1`: whether something is done with a part that is done with tensors."""
+    if user.op is Op.ATTR:
+        return method_effect(str(user.extra)) is not None or user.extra in rows.TENSOR_ATTRIBUTES
+    return user.op is Op.OPERATION or (user.op is Op.ITEM and user.args[0] is part)
+
+
 _BY_LOADER = {("named-loader",), ("collated-elsewhere",)}
 """What is known of a part by its loader alone, where that may have placed it, or be none."""
-_ALONE = ("parameter-beside-moved",)
-"""What is known of a parameter beside the only one that is moved."""
+_WEAK = (("parameter-beside-moved",), ("unknown-beside-moved",))
+"""What is known of a parameter beside the only one that is moved, and of what may be no tensor."""
 _PARTS = frozenset({Op.ITEM, Op.ATTR})
 MOST_STEPS = 10
 """Through how many values what a loop goes through is followed."""

@@ -13,6 +13,7 @@ from devfix_codemods.ir.keys import key, method_name, names
 from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
 from devfix_codemods.placement.calls import maker, method, returned_at
 from devfix_codemods.placement.displays import left_in_displays
+from devfix_codemods.placement.elements import link_of_part
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.indices import is_of_tensor
 from devfix_codemods.placement.joined import Joined, is_measure
@@ -23,6 +24,7 @@ from devfix_codemods.placement.non_tensors import is_given_attributes
 from devfix_codemods.placement.parallel_statements import ParallelStatements
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain_tensors import PlainAttributes
+from devfix_codemods.placement.rows_of_values import Row, rows_of_values
 from devfix_codemods.placement.together import Together, supports
 from devfix_codemods.placement.unused_devices import UnusedDevices
 
@@ -44,8 +46,8 @@ class Families:
         self._joined = Joined(births)
 
     def all(self) -> None:
-        for base, row in self._rows():
-            self._row(base, row)
+        for row in rows_of_values(self._births):
+            self._row(row)
         left_in_displays(self._births)
         ParallelStatements(self._births, self._comes_from_outside, self._is_given_by_method).all()
         self._fields()
@@ -58,31 +60,8 @@ class Families:
 
     # Rows
 
-    def _rows(self) -> Iterator[tuple[Node | None, list[Node]]]:
-        """What was unpacked from one value, stands in one display, or is given to one function."""
-        parts: dict[Node, list[Node]] = defaultdict(list)
-        for node in self._module.nodes():
-            if node.op is Op.ITEM:
-                parts[node.args[0]].append(node)
-            elif node.op is Op.SEQUENCE and node.extra == "tuple":
-                yield from self._in_display(node.args)
-            elif node.op is Op.CALL and not names(node.args[0]):
-                yield from self._in_display(node.args[1:])
-        yield from parts.items()
-        for function in self._module.functions:
-            itself = function.self_node
-            yield None, [one for one in function.parameters.values() if one is not itself]
-
-    def _in_display(self, values: tuple[Node, ...]) -> Iterator[tuple[None, list[Node]]]:
-        """`x, y.cuda()`: values of one sort, side by side; attributes are of one sort where they are of one object."""
-        births = self._births
-        if any(births.is_move(one) for one in values):
-            moved = {_sort(root) for one in values if births.is_move(one) for root in births.roots(one)}
-            roots = [root for one in values for root in births.roots(one)]
-            yield None, [one for one in roots if _sort(one) in moved and _is_from_outside(one)]
-
-    def _row(self, base: Node | None, row: list[Node]) -> None:
-        members = [one for one in dict.fromkeys(row) if self._is_member(one)]
+    def _row(self, row: Row) -> None:
+        members = [one for one in dict.fromkeys(row.values) if self._is_member(one)]
         moved = {one: moves for one in members if (moves := self._moves_of(one))}
         rest = [one for one in members if one not in moved and not (moved and self._is_moved_elsewhere(one))]
         moved = {one: moves for one, found in moved.items() if (moves := [*filter(self._takes_place, found)])}
@@ -100,8 +79,9 @@ class Families:
             comes = (given or self._comes_from_outside(one)) and not self._is_followed(one, moved)
             if kind in {None, Kind.TENSOR} and comes and not self._joined.is_moved(one):
                 lonely = one.op is Op.PARAM and len(moved) == 1
-                link = "parameter-beside-moved" if lonely else "unpacked-beside-moved"
-                self._births.beside_moved(one, base, "given-beside-moved" if given else link)
+                link = "unpacked-beside-moved" if row.moves_on_the_spot else link_of_part(one, self._kinds)
+                link = "parameter-beside-moved" if lonely else link
+                self._births.beside_moved(one, row.base, "given-beside-moved" if given else link)
                 if self._is_input(one):
                     supports(self._graph, one, moved, "family-fed")
                 elif kind is Kind.TENSOR:
@@ -382,18 +362,5 @@ def _operands(operation: Node) -> Iterator[Node]:
             pending += one.args[0].args
 
 
-def _is_from_outside(node: Node) -> bool:
-    return node.op in _FROM_OUTSIDE or reads_key(node)
-
-
-def _sort(node: Node) -> object:
-    if node.op is Op.ATTR:
-        return node.op, key(node.args[0])
-    if node.op is Op.ITEM and node.args[0].op is Op.ATTR:  # `tokenizer.codes["en"]`, which is no part of a batch
-        return node.op, key(node.args[0])
-    return Op.ITEM if reads_key(node) else node.op
-
-
 _PARTS = frozenset({Op.ITEM, Op.ATTR})
 _OF_LOOPS = frozenset({Op.ITEM, Op.ITER})
-_FROM_OUTSIDE = frozenset({Op.PARAM, Op.ITEM, Op.ATTR, Op.ITER})

@@ -8,6 +8,7 @@ from devfix_codemods.catalogue import MOVES, Effect, Kind, kind, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.items import choices
 from devfix_codemods.ir.keys import names
+from devfix_codemods.placement.annotations import says_placeless
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.calls import bound, effect_of
 from devfix_codemods.placement.documented import gives_host
@@ -59,6 +60,16 @@ def moves(imported: ImportedDefinitions, call: Node) -> bool:
 def moves_itself(parameter: Node) -> bool:
     """Whether a function of another file moves what it gets: `x = x.to(self.device)`."""
     return any(one.op is Op.CALL and _moved_parameter(one) is parameter for one in parameter.function.nodes)
+
+
+def takes_from_host(parameter: Node) -> bool:
+    """Whether a function of another file reads with numpy what it gets, or declares it as what has no place:
+    `spacing.numpy()`, `frames: np.ndarray`."""
+    annotation = getattr(parameter.syntax, "annotation", None)
+    if isinstance(annotation, ast.expr) and says_placeless(annotation):
+        return True
+    users = (one for one in parameter.function.nodes if one.op is Op.CALL and one.args[0].op is Op.ATTR)
+    return any(one.args[0].args[0] is parameter and one.args[0].extra == "numpy" for one in users)
 
 
 def place_given(kinds: Kinds, call: Node) -> Place | None:

@@ -241,6 +241,20 @@ class Kinds(Facts):
             found.setdefault(node.extra, []).append(node)
         return found
 
+    def is_fed(self, node: Node) -> bool:
+        """Whether a value is given to what computes a loss, or to what computes something of it that is given so."""
+        return self.find(node) in self._fed
+
+    @cached_property
+    def _fed(self) -> set[Node]:
+        calls = [one for one in self.module.of(Op.CALL) if not names(one.args[0])]
+        found = {self.find(one) for call in self.differentiable if call.op is Op.CALL for one in call.args[1:]}
+        count = 0
+        while count < len(found):
+            count = len(found)
+            found.update(self.find(one) for call in calls if self.find(call) in found for one in call.args[1:])
+        return found
+
     def is_row(self, node: Node) -> bool:
         """Whether a value is annotated as a container of tensors."""
         return self.is_among(node, self.rows)

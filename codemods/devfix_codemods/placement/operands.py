@@ -7,7 +7,7 @@ from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.calls import method as method_of
-from devfix_codemods.placement.imported_calls import defined_elsewhere, moves_itself
+from devfix_codemods.placement.imported_calls import defined_elsewhere, moves_itself, takes_from_host
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import speaks_of_lengths
@@ -56,7 +56,8 @@ class Operands:
         """Whether a function brings what it gets as `parameter` to where it needs it, on a device or on the host."""
         if self._moves.movers.get(parameter) or is_index(parameter):
             return True
-        if parameter.function.module is not self._kinds.module and moves_itself(parameter):
+        elsewhere = parameter.function.module is not self._kinds.module
+        if elsewhere and (moves_itself(parameter) or takes_from_host(parameter)):
             return True
         users = [one for one in parameter.function.nodes if parameter in one.args and one.op is not Op.COMPARE]
         taken = parameter in self._moves.sent_to_host or any(self._takes_from_host(one, parameter) for one in users)

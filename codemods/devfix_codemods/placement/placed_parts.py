@@ -19,11 +19,12 @@ Users = Mapping[Node, Sequence[Node]]
 
 def needs_no_move(kinds: Kinds, users: Users, roots: Roots, made: Node) -> bool:
     """`nn.Sequential(nn.Softmax(1), net.to(device), nn.Linear(2, 2, device=device))`: parts that hold no tensors, are
-    placed, or come from a caller, and nothing else."""
+    placed, or come from a caller, and nothing else; what is filled later, with parts that are moved, is moved so."""
     if not _is_container(made):
         return False
     parts = list(_parts(users, made))
-    return bool(parts) and all(_is_placed(kinds, roots, one) for one in parts)
+    filled = any(one.op is Op.CALL and moved_by(one) is not None for one in _put(users, made))
+    return filled or (bool(parts) and all(_is_placed(kinds, roots, one) for one in parts))
 
 
 def _is_container(node: Node) -> bool:

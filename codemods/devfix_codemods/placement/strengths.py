@@ -16,6 +16,7 @@ STRENGTHS: dict[str, float] = {
     "dataset-item": 0.97,
     "collated-elsewhere": 0.75,
     "unpacked-beside-moved": 0.9,
+    "unknown-beside-moved": 0.65,
     "given-beside-moved": 0.8,
     "module-made": 0.97,
     "built-by-unknown": 0.6,

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.placement.graph import Birth, Graph
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_length
+from devfix_codemods.placement.operands import is_only_returned
 from devfix_codemods.placement.places import Where, place_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class Together:
                 stays = stays or self._counts_numbers(one)
                 if one not in moved and one not in left and self._is_used(one) and not stays:
                     alike = [each for each in twins.get(_twin(one), ()) if each not in self._births.moves_of(one)]
-                    near = [each for each in alike if _maker(one) in usual or each.function is one.function]
+                    common = _maker(one) in usual and not is_only_returned(one)  # whoever gets it places it
+                    near = [each for each in alike if common or each.function is one.function]
                     self._belongs(one, moved, near)
 
     def _made_as_moved(self, groups: dict[Function, list[Node]], makers: set[object]) -> None:
@@ -139,15 +141,25 @@ class Together:
                     return node
             around = around.parent
         owner = function.owner
-        return next((owner.field_of(one) for one in ("device", "_device") if owner.sets(one)), None) if owner else None
+        kept = (one for one in ("device", "_device") if owner is not None and owner.sets(one))
+        return next((owner.field_of(one) for one in kept if self._is_asked(owner, one)), None) if owner else None
 
     def _is_device(self, bound: str, node: Node) -> bool:
         if "device" not in bound or _OF_MANY.search(bound) or node in self._births.callees:
             return False
-        if node.op is Op.PARAM and (node not in self._births.used or self._only_loads(node)):
+        if not self._is_read(bound, node) or (node.op is Op.PARAM and self._only_loads(node)):
             return False
         place = place_of(node, self._kinds)
         return place is not None and place.where is Where.DEVICE
+
+    def _is_read(self, bound: str, node: Node) -> bool:
+        """Whether anything is done with a device: to one where nothing else goes, a module goes alone."""
+        return node in self._births.used or any(one.extra == bound for one in self._births.module.of(Op.GLOBAL))
+
+    def _is_asked(self, owner: Class, attribute: str) -> bool:
+        """Whether a method of a class reads the device that its object keeps."""
+        asked = (one for one in self._births.module.of(Op.ATTR) if one.extra == attribute)
+        return any(self._kinds.object_class(one.args[0]) is owner for one in asked)
 
     def _only_loads(self, device: Node) -> bool:
         """Whether a device only says where to load a state, which the parameters are filled from wherever they are."""
