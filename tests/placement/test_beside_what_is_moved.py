@@ -14,26 +14,36 @@ TAKEN = """
 """
 
 
-@pytest.mark.parametrize(
-    ("taken", "used"),
-    [
-        ('case = batch["case"]', "named.extend(case)"),
-        ('case = batch["case"]', "named.append(case)"),
-    ],
-)
-def test_what_is_only_collected(placed, taken: str, used: str) -> None:
-    assert placed(TAKEN.format(taken=taken, used=used)).births == []
+LOOPS = """
+    def test(loader, net):
+        for x, y in loader:
+            x, y = x.cuda(), y.cuda()
+            net(x, y).backward()
+        found, wanted = [], []
+        for x, y in loader:
+            x = x.cuda()
+            found.append(net(x))
+            {used}
+        return found, wanted
+"""
 
 
-@pytest.mark.parametrize(
-    ("taken", "used"),
-    [
-        ('case = batch["case"]', "keep(case)"),
-        ('case = batch["case"]', "named.append(case * 2)"),
-    ],
-)
-def test_what_is_used(placed, taken: str, used: str) -> None:
-    assert placed(TAKEN.format(taken=taken, used=used)).births == ["batch['case']"]
+@pytest.mark.parametrize("used", ["named.extend(case)", "[named.extend(case) for _ in batch]"])
+def test_what_is_spread_into_a_list(placed, used: str) -> None:
+    assert placed(TAKEN.format(taken='case = batch["case"]', used=used)).births == []
+
+
+@pytest.mark.parametrize("used", ["keep(case)", "named.append(case)"])
+def test_what_is_used(placed, used: str) -> None:
+    assert placed(TAKEN.format(taken='case = batch["case"]', used=used)).births == ["batch['case']"]
+
+
+def test_what_one_loop_spreads_and_another_one_moves(placed) -> None:
+    assert placed(LOOPS.format(used="wanted.extend(y)")).births == []
+
+
+def test_what_one_loop_keeps_and_another_one_moves(placed) -> None:
+    assert placed(LOOPS.format(used="wanted.append(y)")).births == ["y"]
 
 
 GIVEN = """
@@ -72,3 +82,39 @@ def test_what_an_object_only_computes(placed) -> None:
     strong = placed(FIELDS.format(last="F.l1_loss(self.made, self.high).backward()")).of("batch['low']")
     weak = placed(FIELDS.format(last="F.l1_loss(self.made, self.high)")).of("batch['low']")
     assert weak.confidence < 0.6 <= strong.confidence
+
+
+COPIED = """
+    def evaluate(features, gallery, cameras: torch.Tensor = None, device="cpu"):
+        features, gallery = features.to(device), gallery.to(device)
+        if cameras is not None:
+            cameras = {copied}
+        return compare(features, gallery, cameras)
+"""
+
+
+def test_what_is_copied_to_the_host_under_a_test(placed) -> None:
+    assert placed(COPIED.format(copied="cameras.cpu()")).births == []
+
+
+def test_what_is_computed_under_a_test(placed) -> None:
+    assert "cameras" in placed(COPIED.format(copied="cameras * 2")).births
+
+
+CALLED = """
+    from nets import build
+    def main(loader, device):
+        {name} = build(3)
+        for x in loader:
+            print({name}({given}))
+"""
+
+
+@pytest.mark.parametrize(("name", "given"), [("scale", "x.to(device)"), ("model", ""), ("decode", "x.to(device)")])
+def test_what_an_unread_function_makes(placed, name: str, given: str) -> None:
+    assert "build(3)" not in placed(CALLED.format(name=name, given=given)).births
+
+
+@pytest.mark.parametrize("name", ["model", "net", "encoder_net"])
+def test_a_model_that_it_makes(placed, name: str) -> None:
+    assert "build(3)" in placed(CALLED.format(name=name, given="x.to(device)")).births

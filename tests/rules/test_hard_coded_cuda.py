@@ -1588,3 +1588,15 @@ def test_the_class_is_no_device(rule, imported: str, named: bool) -> None:
             return torch.sum(one - labels)
     """
     assert any("`device`" in one.fix.title for one in rule.findings(program) if one.fix is not None) is named
+
+
+@pytest.mark.parametrize("name", ["device_ids", "device_list", "devices"])
+def test_several_devices_are_no_choice(rule, name: str) -> None:
+    program = HEAD + f"def f(net, {name}):\n    return nn.DataParallel(net, device_ids={name}).cuda()\n"
+    assert not any(one.fix is not None and name in one.fix.title for one in rule.findings(program))
+
+
+@pytest.mark.parametrize("name", ["device", "own_device"])
+def test_one_is(rule, name: str) -> None:
+    program = HEAD + f"def f(net, {name}):\n    return nn.DataParallel(net).cuda()\n"
+    assert any(one.fix is not None and name in one.fix.title for one in rule.findings(program))

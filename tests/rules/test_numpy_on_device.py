@@ -1697,3 +1697,16 @@ def test_what_numpy_only_picks_from_stays_a_tensor(rule, function: str, told: bo
             return second.shape, first
     """
     assert bool(rule.findings(program)) is told
+
+
+DECLARED = "import numpy as np\nimport torch\ndef f(order: torch.Tensor, junk: torch.Tensor):\n    {line}\n"
+
+
+@pytest.mark.parametrize("line", ["return np.in1d(order, junk)", "return np.unique(junk)"])
+def test_what_is_only_called_a_tensor_may_be_an_array(rule, line: str) -> None:
+    assert {Safety.SAFE, Safety.UNSAFE}.isdisjoint(rule.safeties(DECLARED.format(line=line)))
+
+
+@pytest.mark.parametrize("line", ["return junk.numpy()", "print(junk.mean())\n    return np.unique(junk)"])
+def test_what_is_used_as_one_is_one(rule, line: str) -> None:
+    assert Safety.UNSAFE in rule.safeties(DECLARED.format(line=line))

@@ -324,12 +324,12 @@ def link_of_part(part: Node, kinds: Kinds) -> str:
     users = kinds.module.users.get(part, ())
     made = is_slice(part) or method_effect(method_name(part) or "") is not None  # `batch["x"].repeat(2, 1)`
     shown = (
-        made or kinds.of(part) is Kind.TENSOR or kinds.is_fed(part) or any(_is_of_tensor(one, part) for one in users)
+        made or kinds.of(part) is Kind.TENSOR or kinds.is_fed(part) or any(does_to_tensor(one, part) for one in users)
     )
     return "unpacked-beside-moved" if shown else "unknown-beside-moved"
 
 
-def _is_of_tensor(user: Node, part: Node) -> bool:
+def does_to_tensor(user: Node, part: Node) -> bool:
     """`part.float()`, `part[:2]`, `part + 1`: whether something is done with a part that is done with tensors."""
     if user.op is Op.ATTR:
         return method_effect(str(user.extra)) is not None or user.extra in rows.TENSOR_ATTRIBUTES

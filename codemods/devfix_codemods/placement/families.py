@@ -21,6 +21,7 @@ from devfix_codemods.placement.kept_modules import kept_modules
 from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.non_tensors import is_given_attributes
+from devfix_codemods.placement.operands import is_only_spread
 from devfix_codemods.placement.parallel_statements import ParallelStatements
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain_tensors import PlainAttributes
@@ -73,7 +74,7 @@ class Families:
         moved = {one: moves for one, moves in moved.items() if one not in modules}
         for one in rest if moved else ():
             kind = self._kinds.of(one)
-            if self._kinds.says_surely(one, Kind.NUMBER) or self._are_options(one):
+            if self._kinds.says_surely(one, Kind.NUMBER) or self._are_options(one) or self._is_copied(one):
                 continue  # a function may get either, a number or a tensor
             given = self._is_given_by_method(one) or self._is_given_with(one, moved)
             comes = (given or self._comes_from_outside(one)) and not self._is_followed(one, moved)
@@ -97,6 +98,11 @@ class Families:
         """Whether a value gets attributes, as no tensor does, and is not called, as modules are."""
         called = any(one.op is Op.CALL and one.args[0] is node for one in self._users.get(node, ()))
         return is_given_attributes(node) and not called and not self._kinds.is_module(node)
+
+    def _is_copied(self, node: Node) -> bool:
+        """Whether all that is done with a value is to copy it to the host, under a test that it is there."""
+        done = [one for one in self._users.get(node, ()) if one.op not in {Op.PHI, Op.COMPARE}]
+        return bool(done) and all(one.op is Op.ATTR and one.extra in {"cpu", "numpy"} for one in done)
 
     def _is_module_taken_out(self, node: Node) -> bool:
         return (
@@ -250,7 +256,8 @@ class Families:
                 users = self._users.get(one, ())
                 left = any(not is_measure(each) and each.op is not Op.PHI for each in users)
                 parts = any(each.op in _PARTS and self._births.moves_of(each) for each in users)
-                if one in moved or parts or not left or self._is_kept_with_copies(one):
+                kept = is_only_spread(one, self._users) or self._is_kept_with_copies(one)
+                if one in moved or parts or not left or kept:
                     continue
                 if not self._joined.is_moved(one):
                     self._births.beside_moved(one, None)

@@ -24,6 +24,21 @@ def made_beside_modules(kinds: "Kinds") -> None:
             kinds.say(one, Kind.MODULE, 1)
 
 
+def made_and_called(kinds: "Kinds") -> None:
+    """`model = build(path)`, and `model(x)`: what an unread function makes, and is called a model, is one."""
+    called = {kinds.find(one.args[0]) for one in kinds.module.of(Op.CALL) if len(one.args) > 1}
+    for made in kinds.module.of(Op.CALL):
+        unread = made not in kinds.calls and kinds.of(made) is None and _is_unread_function(made.args[0])
+        if unread and kinds.find(made) in called and sounds_like_model(bound_name(made)):
+            kinds.say(made, Kind.MODULE, 1)
+
+
+def _is_unread_function(callee: Node) -> bool:
+    """A function of a package of which the catalogue says nothing."""
+    qualified = name(callee)
+    return qualified is not None and callee.op is Op.REF and effect(canonical(qualified)) is None
+
+
 def _is_called_model(made: Node) -> bool:
     words = (bound_name(made), (name(made.args[0]) or "").rpartition(".")[2])
     return any(map(sounds_like_model, words))

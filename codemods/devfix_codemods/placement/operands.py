@@ -1,9 +1,11 @@
 """Operands: what of a call's arguments has to be where the others are, and what the callee brings there itself."""
 
+from collections.abc import Mapping, Sequence
+
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.calls import method as method_of
@@ -94,6 +96,12 @@ def is_only_returned(value: Node) -> bool:
     given = {one for one, _ in value.function.returns}
     users = [one for one in value.function.nodes if value in one.args]
     return (value in given or bool(users)) and all(one.op is Op.SEQUENCE and one in given for one in users)
+
+
+def is_only_spread(value: Node, users: Mapping[Node, Sequence[Node]]) -> bool:
+    """`names.extend(batch["name"])`: the elements of a value are wanted one by one, as those of texts and ids are."""
+    done = [one for one in users.get(value, ()) if one.op not in {Op.ITER, Op.PHI} or users.get(one)]
+    return bool(done) and all(value in one.args[1:] and method_name(one) == "extend" for one in done)
 
 
 def _is_part(user: Node, value: Node) -> bool:

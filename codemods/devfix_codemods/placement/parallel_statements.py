@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import before_methods, method_name, name
+from devfix_codemods.ir.keys import before_methods, name
 from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.elements import link_of_part
 from devfix_codemods.placement.graph import OF_BATCHES, Birth
 from devfix_codemods.placement.joined import Joined
+from devfix_codemods.placement.operands import is_only_spread
 from devfix_codemods.placement.together import supports
 
 if TYPE_CHECKING:
@@ -106,16 +107,10 @@ class ParallelStatements:
         return (
             not moved
             and node in births.used
-            and not self._is_only_collected(node)
+            and not is_only_spread(node, births.module.users)
             and births.kinds.of(node) in {None, Kind.TENSOR}
             and not self._joined.is_moved(node)
         )
-
-    def _is_only_collected(self, node: Node) -> bool:
-        """`names.extend(batch["name"])`: nothing meets it there, and it may well be a text."""
-        users = self._births.module.users
-        done = [one for one in users.get(node, ()) if one.op is not Op.ITER or users.get(one)]
-        return bool(done) and all(node in one.args[1:] and method_name(one) in _COLLECTING for one in done)
 
     def _are_alike(self, node: Node, twin: Node) -> bool:
         """Whether two values come from outside, are made of arrays, or are computed of what came together."""
@@ -195,7 +190,6 @@ def _statements(tree: ast.AST, around: tuple[int, ...] = ()) -> Iterator[tuple[a
 
 
 _VALUES = (ast.Call, ast.Subscript, ast.Attribute)
-_COLLECTING = frozenset({"append", "extend"})
 _GIVEN = frozenset({Op.ITER, Op.ITEM, Op.CALL})
 _PARTS = frozenset({Op.ITEM, Op.ATTR})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -46,6 +46,7 @@ CUDA = Place(Where.DEVICE)
 _WORDS = re.compile(
     r"(?i)(^|[_.\[\'\"])(device|dev|gpu|gpus|cuda|rank|local_rank|gpu_id|device_id)s?($|[_\d.\]\'\"])|device"
 )
+_SEVERAL = re.compile(r"(?i)devices|device_?(?:ids|list|map|count)|mesh")
 _ASKS_DEVICE = re.compile(r"(?i)(^|[._])device(_of)?$")
 _HOST_WORDS = re.compile(r"(?i)^(\w+\.)?(cpu_?device|device_?cpu|host_device)$")
 _ACCELERATORS = ("cuda", "mps", "xpu", "npu", "hpu", "gpu", "privateuse")
@@ -55,6 +56,11 @@ _ACCELERATORS = ("cuda", "mps", "xpu", "npu", "hpu", "gpu", "privateuse")
 def sounds_like_device(text: str) -> bool:
     """Whether a name speaks of a device."""
     return _WORDS.search(text) is not None
+
+
+def speaks_of_several(text: str) -> bool:
+    """Whether a name speaks of several devices, or of how many there are."""
+    return _SEVERAL.search(text) is not None
 
 
 def place_of(node: Node, kinds: Kinds, depth: int = 0) -> Place | None:

@@ -1,7 +1,6 @@
 """Modules that are made together, beside moves, beside a device, or as others are that are moved."""
 
 import ast
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +14,7 @@ from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.placement.graph import Birth, Graph
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_length
 from devfix_codemods.placement.operands import is_only_returned
-from devfix_codemods.placement.places import Where, place_of
+from devfix_codemods.placement.places import Where, place_of, speaks_of_several
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -145,7 +144,7 @@ class Together:
         return next((owner.field_of(one) for one in kept if self._is_asked(owner, one)), None) if owner else None
 
     def _is_device(self, bound: str, node: Node) -> bool:
-        if "device" not in bound or _OF_MANY.search(bound) or node in self._births.callees:
+        if "device" not in bound or speaks_of_several(bound) or node in self._births.callees:
             return False
         if not self._is_read(bound, node) or (node.op is Op.PARAM and self._only_loads(node)):
             return False
@@ -164,10 +163,6 @@ class Together:
     def _only_loads(self, device: Node) -> bool:
         """Whether a device only says where to load a state, which the parameters are filled from wherever they are."""
         return all(one.op is Op.CALL and loaded_to(one) is device for one in self._births.module.users.get(device, ()))
-
-
-_OF_MANY = re.compile("devices|mesh")
-"""How what stands for several devices is called."""
 
 
 def _maker(module: Node) -> object:

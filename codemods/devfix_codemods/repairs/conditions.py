@@ -122,6 +122,14 @@ def conditional(analysis: Analysis, conflict: Conflict, point: Point, suffix: Su
     return replace(suffix, device=None, test=analysis.text(test)), doubtful
 
 
+def is_denied(test: str, point: Point) -> bool:
+    """Whether a point stands in the `else` of a test, as the text has it: what asks it there never runs."""
+    statement, asked = point.node.statement, ast.unparse(ast.parse(test, mode="eval"))
+    choices = (one for one in point.node.function.choices if isinstance(one, ast.If))
+    denied = (part for one in choices if ast.unparse(one.test) == asked for part in one.orelse)
+    return any(statement is each for part in denied for each in ast.walk(part))
+
+
 def _may_fail(analysis: Analysis, told: ast.expr, way: Node, point: Point) -> bool:
     if isinstance(told, ast.Constant):
         return isinstance(told.value, int) or not str(told.value).startswith("cpu")

@@ -6,8 +6,9 @@ from itertools import islice, takewhile
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import method_name
+from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.elements import does_to_tensor
 from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.graph import Source as Placed
 from devfix_codemods.placement.search import Conflict
@@ -152,7 +153,20 @@ def _may_be_array(analysis: Analysis, conflict: Conflict) -> bool:
         return False
     if any(analysis.kinds.says(one, Kind.ARRAY) for one in _made_of(conflict.birth.node)):
         return True
+    if reader is not None and _is_of_numpy(reader) and _is_only_declared(analysis, conflict.birth.node):
+        return True
     return analysis.kinds.of(conflict.birth.node) not in _COPIED and not _is_of_moved(analysis, conflict)
+
+
+def _is_of_numpy(reader: Node) -> bool:
+    return any(one.startswith("numpy.") for one in names(reader.args[0]))
+
+
+def _is_only_declared(analysis: Analysis, node: Node) -> bool:
+    """Whether nothing but its annotation says that a parameter is a tensor: people call arrays so as well."""
+    if node.op is not Op.PARAM or analysis.kinds.given.get(node):
+        return False
+    return not any(does_to_tensor(one, node) for one in analysis.module.users.get(node, ()))
 
 
 def _made_of(value: Node) -> Iterator[Node]:

@@ -18,6 +18,7 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.conditions import (
     condition,
     conditional,
+    is_denied,
     moving,
     needs_accelerator,
     test_around,
@@ -41,6 +42,8 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
         if not _is_bound(one, point):
             continue
         written = conditional(analysis, conflict, point, one)
+        if written is not None and written[0].test is not None and is_denied(written[0].test, point):
+            continue
         if written is not None and written[1]:
             doubtful.append(written[0])
         elif written is not None:

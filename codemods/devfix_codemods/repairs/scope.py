@@ -8,7 +8,7 @@ from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import loaded_to
-from devfix_codemods.placement.places import Where, place_of, sounds_like_device
+from devfix_codemods.placement.places import Where, place_of, sounds_like_device, speaks_of_several
 from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.devices import may_name_device
 from devfix_codemods.repairs.points import Point, means_same
@@ -44,7 +44,7 @@ def _by_name(names: dict[str, Node]) -> Iterator[tuple[str, Node]]:
     """Names that speak of a device, then those that are bound to one."""
     order = sorted(names, key=lambda one: ("device" not in one, one.strip("_").lower() != "device", len(one), one))
     for one in order:
-        speaks = "device" in one and "devices" not in one and one != "device_map"
+        speaks = "device" in one and not speaks_of_several(one)
         if (speaks and may_name_device(one, names[one])) or _made_of(names[one]):
             yield one, names[one]
 

@@ -80,6 +80,8 @@ def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> It
     point = None if not simple else before(move) if first else after(move)
     if point is None or not _rebinds(move.statement):
         return
+    if not analysis.births.is_move(move) and not move.guard <= node.guard:
+        return  # something is made there on a device, in one branch of several
     name = called(analysis, node, point)
     if name is None or _used_between(node, move) or _taken_apart_between(analysis, node, move):
         return

@@ -46,7 +46,7 @@ def moved_at_uses(analysis: Analysis, source: File, attribute: Kept, conflict: C
         if not written or point is None or _is_changed(operand, operation) or _is_number(attribute, operand, operation):
             return None
         device = _device_of_others(operand, operation, point, analysis) or _device_at(analysis, conflict, point)
-        if device is None:
+        if device is None or any(_is_asked_itself(device[0], one) for one in written):
             return None
         devices.append(device)
         code = f"__node__.to({device[0]})"
@@ -56,6 +56,14 @@ def moved_at_uses(analysis: Analysis, source: File, attribute: Kept, conflict: C
     if not edits or len(edits) > MANY:
         return None
     return Moves(tuple(edits), devices[0][0], all(sure for _, sure in devices))
+
+
+def _is_asked_itself(device: str, moved: ast.expr) -> bool:
+    """`x.view(3).to(x.device)`, which moves nothing."""
+    base = device.removesuffix(".device")
+    while isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute):
+        moved = moved.func.value
+    return base != device and ast.unparse(moved) == base
 
 
 def _meetings(analysis: Analysis, attribute: Kept) -> Iterator[tuple[Node, Node]]:
