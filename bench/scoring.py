@@ -6,14 +6,15 @@ Each file lies in a repository of its own, so that no case sees another. Three c
 `rewrite --diff --unsafe`, `rewrite --diff` and `check --suggestions`, or plain `check` where devfix does not know the
 option; with `--quick` the last one alone, and the edits are those of its findings. With `--trees DIR`, which has the
 repositories as `OWNER+NAME`, each file is checked where it stands, among the others. Of each row is told whether, at
-most `NEAR` lines from its place, or on its path by a finding that the correct file does not have,
+most `NEAR` lines from its place, or on its path by a finding that the correct file does not have, or anywhere by one whose
+trail begins at the place,
 
     edited   an edit is written with --unsafe             safe   one is written without
     found    that, or a finding is shown, or its edit     told   edited, and the correct file is not edited there
     noisy    as much is proposed for the correct file: a safe or unsafe edit, a suggestion, or advice alone
     alarms   noisy with an edit, and not only because CUDA is spelled out there, or an old name is used
 
-`near` counts the edited ones without those that are so on the path alone.
+`near` counts the edited ones without those that are so on the path, or by the trail, alone.
 
 `--old` scores another devfix on the same rows, or takes what `--json` wrote of one.
 """
@@ -59,6 +60,8 @@ class Found:
     confidence: float = 1.0
     links: tuple[str, ...] = ()
     edits: tuple[int, ...] = ()
+    made: int = 0
+    """The line where the trail begins: that of what is said to be in the wrong place."""
 
     @property
     def lines(self) -> tuple[int, ...]:
@@ -231,6 +234,7 @@ def _finding(one: Mapping[str, Any]) -> Found:
         confidence=float(one.get("confidence", 1.0)),
         links=tuple(one.get("links") or ()),
         edits=tuple(sorted({line for edit in fix["edits"] for line in _edited(edit)})) if fix else (),
+        made=next((stop["line"] for stop in one.get("trail", ())[:1] if stop["path"] == one["path"]), 0),
     )
 
 
@@ -269,10 +273,14 @@ def _outcome(row: Row, cases: Path, said: _Said) -> Outcome:
 
 
 def _caused(row: Row, broken: Iterable[Found], correct: Iterable[Found]) -> list[Found]:
-    """What is found because of the bug, and edits a line of its path."""
+    """What is found because of the bug, and edits a line of its path, or what is made at its place, wherever."""
     known = {(one.code, one.message) for one in correct}
-    fresh = [one for one in broken if (one.code, one.message) not in known]
-    return [one for one in fresh if not {*one.edits}.isdisjoint(row.lines_path)]
+    fresh = [one for one in broken if one.edits and (one.code, one.message) not in known]
+    return [
+        one
+        for one in fresh
+        if not {*one.edits}.isdisjoint(row.lines_path) or (one.made and is_near([one.made], row.lines_before))
+    ]
 
 
 def _noise(said: _Said, path: str, place: Sequence[int]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cases import Row, edited_lines
+from cases import NEAR, Row, edited_lines
 from scoring import compared, judged, read_outcomes, report, totals, write_outcomes
 
 DEVFIX = f"{shlex.quote(sys.executable)} -m devfix"
@@ -79,6 +79,32 @@ def test_what_is_proposed_on_the_path_counts_where_the_correct_file_does_not_hav
     ]
     assert judged(rows, tmp_path, DEVFIX) == outcomes
     assert (totals(outcomes)["edited"], totals(outcomes)["near"]) == (1, 0)
+
+
+FAR = """import torch
+
+
+def start():
+    table = torch.zeros(3)
+    print(table.shape)
+    return table
+
+
+def step(rows, device):
+    rows = rows.to(device)
+    table = start()
+    return rows.mm(table)
+"""
+
+
+def test_what_is_made_at_the_place_may_be_moved_anywhere(tmp_path: Path) -> None:
+    rows = [replace(ROW, lines_before=(5,)), replace(ROW, id="other", lines_before=(18,))]
+    for one in rows:
+        one.write_files(tmp_path, FAR.encode(), FAR.replace("table = start()", "table = start().cuda()").encode())
+    outcomes = judged(rows, tmp_path, DEVFIX, quick=True)
+    (found,) = outcomes[0].before
+    assert (found.made, min(found.edits) > 5 + NEAR) == (5, True)
+    assert [(one.edited, one.near, one.found) for one in outcomes] == [(True, False, True), (False, False, False)]
 
 
 def test_cases_do_not_see_each_other(tmp_path: Path) -> None:

@@ -132,6 +132,11 @@ def _sizes(kinds: "Kinds", call: Node) -> None:
         elif one.op is Op.OPERATION and kinds.of(one) in {None, Kind.NUMBER}:
             kinds.say(one, Kind.NUMBER, 1)
             pending += (each for each in one.args if each not in pending)  # what a number is computed of
+        elif one.op is Op.SEQUENCE or (one.op is Op.CALL and not _ROUNDING.isdisjoint(names(one.args[0]))):
+            pending += (each for each in one.args if each not in pending)
+
+
+_ROUNDING = frozenset({"builtins.int", "builtins.round", "math.ceil", "math.floor", "numpy.ceil", "numpy.floor"})
 
 
 def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:

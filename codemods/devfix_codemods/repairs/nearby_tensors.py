@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.guards import covers
 from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import calls_builtin
@@ -125,9 +126,15 @@ def _is_given(node: Node, point: Point) -> bool:
     """Whether a parameter is a tensor at the point: where each use is under a condition, it may be None."""
     if node.op is not Op.PARAM or (str(node.extra) not in node.function.defaults and _is_annotated(node)):
         return True
-    uses = [one.guard for one in node.function.nodes if node in one.args and not _asks_for_none(one)]
+    looped = [one for one in node.function.nodes if one.op is Op.PHI and node in one.args and _is_of_loop(one)]
+    same = {node, *looped}  # `for block in blocks: x = block(x)`
+    uses = [one.guard for one in node.function.nodes if not same.isdisjoint(one.args) and not _asks_for_none(one)]
     uses += [one.guard for one in node.function.stores if one.base is node]
-    return any(one <= point.guard for one in uses)
+    return covers([one - point.guard for one in uses])
+
+
+def _is_of_loop(node: Node) -> bool:
+    return isinstance(node.syntax, ast.For | ast.AsyncFor | ast.While)
 
 
 def _is_annotated(parameter: Node) -> bool:

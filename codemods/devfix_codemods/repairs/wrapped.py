@@ -57,13 +57,19 @@ def at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
             yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", at_call=True)
 
 
-def _is_part(node: Node, conflict: Conflict) -> bool:
-    """`data.y`, which is where `data.x` is: on the host, if `data` is."""
-    while node.op in {Op.ATTR, Op.ITEM}:
-        node = node.args[0]
-        if node is conflict.birth.node:
+def _is_made_of(node: Node, conflict: Conflict) -> bool:
+    """`data.y`, which is where `data.x` is, and what is computed of one value twice, `x[None] - x[:, None]`: on the
+    host, if that is."""
+    made = [node]
+    for one in made:  # grows
+        if one is conflict.birth.node:
             return True
+        if len(made) < MOST_STEPS:
+            made += (each for each in one.args if each not in made and each.op is not Op.PHI)
     return False
+
+
+MOST_STEPS = 40
 
 
 def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself: bool = False) -> Iterator[Cut]:
@@ -81,7 +87,7 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
     operand, operation = meeting.before.node if meeting.before is not None else conflict.birth.node, meeting.node
     kinds = analysis.kinds
     others = [one for one in operands(operation) if one is not operand and kinds.of(one) is Kind.TENSOR]
-    others = [one for one in others if not kinds.says_surely(one, Kind.NUMBER) and not _is_part(one, conflict)]
+    others = [one for one in others if not kinds.says_surely(one, Kind.NUMBER) and not _is_made_of(one, conflict)]
     syntax = operand_syntax(operand, operation)
     if syntax is None or (operand is not conflict.birth.node and kinds.says(operand, Kind.SEQUENCE)):
         return  # `(h, c)` has no `.to`
