@@ -77,3 +77,25 @@ def test_what_is_filled_with_parts_that_are_moved(placed) -> None:
 
 def test_what_is_filled_with_parts_that_are_not(placed) -> None:
     assert "nn.ModuleList()" in placed(FILLED.format(part="net.head")).births
+
+
+ON_PATHS = """
+    from models import Net
+    def train(args, loader, device):
+        net = Net()
+        if args.parallel:
+            net = nn.DataParallel(net).to(device)
+        {other}
+        for x in loader:
+            net(x.to(device)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("other", ["else:\n            net = net.to(device)", "else:\n            net.to(device)"])
+def test_a_module_that_all_paths_move(placed, other: str) -> None:
+    assert placed(ON_PATHS.format(other=other)).births == []
+
+
+def test_a_module_that_one_path_moves(placed) -> None:
+    found = placed(ON_PATHS.format(other="")).of("Net()")
+    assert not any(holds for _, holds in found.guard)

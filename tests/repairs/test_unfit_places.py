@@ -78,3 +78,40 @@ def test_a_value_to_its_own_device(repairs) -> None:
 @pytest.mark.parametrize("used", ["torch.matmul(x, made)", "torch.stack([x, made.view(2, 2)])"])
 def test_a_value_to_the_device_of_another_one(repairs, used: str) -> None:
     assert any("x.device" in one for one in repairs.added(KEPT.format(used=used)))
+
+
+STATES = """
+    def upgrade(state, name, rows: torch.Tensor):
+        key = "{{}}.version".format(name)
+        if key in state:
+            del state[key]
+        {store}
+        return rows + 1
+"""
+
+
+@pytest.mark.parametrize("store", ["state[key] = torch.Tensor([1])", 'state[f"{name}.x"] = torch.Tensor([1])'])
+def test_a_dictionary_has_no_device(repairs, store: str) -> None:
+    assert repairs.added(STATES.replace("{store}", store).replace("{{}}", "{}")) == []
+
+
+def test_a_tensor_that_is_filled_has_one(repairs) -> None:
+    program = """
+        def fill(state: torch.Tensor, i):
+            state[i] = torch.eye(3)
+            return torch.matmul(state, torch.eye(3))
+    """
+    assert any("state.device" in one for one in repairs.added(program))
+
+
+COUNTED = """
+    class Sampler:
+        def __init__(self, {count}):
+            rows = torch.arange(1.0, 9.0).log_()
+            self.log = (-rows.double() * 2 * {count}).expm1_()
+"""
+
+
+@pytest.mark.parametrize("count", ["n_samples", "num_tries"])
+def test_a_count_has_no_device(repairs, count: str) -> None:
+    assert not any(f"{count}.device" in one for one in repairs.added(COUNTED.format(count=count)))

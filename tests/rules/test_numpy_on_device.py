@@ -1710,3 +1710,13 @@ def test_what_is_only_called_a_tensor_may_be_an_array(rule, line: str) -> None:
 @pytest.mark.parametrize("line", ["return junk.numpy()", "print(junk.mean())\n    return np.unique(junk)"])
 def test_what_is_used_as_one_is_one(rule, line: str) -> None:
     assert Safety.UNSAFE in rule.safeties(DECLARED.format(line=line))
+
+
+@pytest.mark.parametrize("line", ["np.random.shuffle(junk)", "np.copyto(order, junk)", "np.fill_diagonal(junk, 0)"])
+def test_what_is_changed_in_place_is_not_copied(rule, line: str) -> None:
+    assert rule.findings(DECLARED.format(line=f"print(order.mean(), junk.mean())\n    {line}")) == ()
+
+
+def test_what_is_read_is(rule) -> None:
+    program = "import numpy as np\nimport torch\ndef f(x: torch.Tensor):\n    return np.sort(x.mean(0))\n"
+    assert rule.findings(program) != ()

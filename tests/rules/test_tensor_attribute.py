@@ -743,3 +743,27 @@ def test_operators_of_torchvision_are_modules() -> None:
     outcome = check(Source("train.py", ALIGNED.encode()), Options(frozenset({CODE}), suggestions=True))
     assert isinstance(outcome, Checked)
     assert outcome.findings == ()
+
+
+PARAMETERS = """
+    import torch
+    from torch import nn
+    class Pool(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weighting = {made}
+        def forward(self, x):
+            return x.mean(0) * self.weighting
+"""
+
+
+@pytest.mark.parametrize(
+    "made", ["nn.Parameter(torch.ones(3))", "nn.Parameter(torch.ones(3) / 2, requires_grad=True).float()"]
+)
+def test_a_parameter_is_none(rule, made: str) -> None:
+    assert rule.findings(PARAMETERS.format(made=made)) == ()
+
+
+@pytest.mark.parametrize("made", ["torch.ones(3)", "torch.ones(3).float()", "torch.ones(3) / 2"])
+def test_a_tensor_is(rule, made: str) -> None:
+    assert rule.findings(PARAMETERS.format(made=made)) != ()

@@ -250,6 +250,9 @@ ELEMENTWISE = frozenset(
 QUANTILES = frozenset(f"numpy.{one}" for one in "quantile percentile nanquantile nanpercentile".split())
 """Functions of numpy that give as many numbers as they are asked for."""
 
+IN_PLACE = frozenset({"numpy.random.shuffle", "numpy.fill_diagonal", "numpy.put", "numpy.copyto"})
+"""Functions of numpy that change the array, or the list, that they get: a copy would be changed instead."""
+
 SIZED = frozenset(f"numpy.{one}" for one in "zeros ones empty full eye arange linspace".split()) | frozenset(
     f"numpy.{kind}{bits}" for kind in ("float", "int", "uint") for bits in (8, 16, 32, 64)
 )

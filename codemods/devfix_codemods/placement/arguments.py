@@ -4,10 +4,10 @@ import ast
 from collections.abc import Callable, Iterable
 
 from devfix_codemods.catalogue import canonical, libraries
-from devfix_codemods.catalogue.torch import MAP_LOCATION
+from devfix_codemods.catalogue.torch import MAP_LOCATION, PARAMETERS
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import comparison
-from devfix_codemods.ir.keys import key, names, resolved
+from devfix_codemods.ir.keys import key, method_name, names, resolved
 
 _PLACING = frozenset({"device", "out"})
 
@@ -107,6 +107,16 @@ def calls_builtin(node: Node, *called: str) -> bool:
         return False
     found = names(node.args[0])
     return bool(found) and found[0].startswith("builtins.") and found[0].removeprefix("builtins.") in called
+
+
+def makes_parameter(value: Node) -> bool:
+    """`nn.Parameter(torch.ones(3))`, and `.float()` of it, which is the very same if it has that type."""
+    while method_name(value) in _GIVING_ITSELF:
+        value = value.args[0].args[0]
+    return value.op is Op.CALL and any(canonical(one) in PARAMETERS for one in names(value.args[0]))
+
+
+_GIVING_ITSELF = frozenset({"float", "requires_grad_"})
 
 
 def reads_key(node: Node) -> bool:

@@ -80,6 +80,8 @@ class Datasets:
 
     def _stays_at(self, value: Node, part: object, bindings: Bindings) -> bool:
         value = part_of(value, part) or value
+        if part is None and value.op is Op.MAPPING:
+            return True  # collated, it is a dictionary, which has no `.to`
         if value.op in {Op.SEQUENCE, Op.MAPPING}:
             return bool(value.args) and all(self._is_placed(one, bindings, 0) for one in value.args)
         return _is_text(value) or self._is_placed(value, bindings, 0)

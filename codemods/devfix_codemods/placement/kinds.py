@@ -371,7 +371,7 @@ _OF_USES = (
         uses.parts_of_displays,
     ),
     *(uses.given_and_got, uses.parts_of_one, uses.given_to_modules, uses.moved_callables, uses.moved_operands),
-    *(uses.masked, uses.keys, made_by_one_class, uses.called_with_encodings, uses.sliced),
+    *(uses.masked, uses.filled_by_keys, uses.keys, made_by_one_class, uses.called_with_encodings, uses.sliced),
 )
 """What is said of values by what is done with them, each on the ground of those before it."""
 _OF_MODELS = (

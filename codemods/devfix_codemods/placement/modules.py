@@ -8,7 +8,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.placement import looked_up
-from devfix_codemods.placement.arguments import has_device, is_none, keyword
+from devfix_codemods.placement.arguments import has_device, is_none, keyword, makes_parameter
 from devfix_codemods.placement.calls import is_bound_again
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
@@ -293,7 +293,7 @@ class Modules:
             given = list(value.args[1:2])  # which it fills, and gives back
         if given:
             return all(self.is_registered(one, depth + 1) for one in given)
-        return value.op is Op.CALL and any(canonical(one) in rows.PARAMETERS for one in names(value.args[0]))
+        return makes_parameter(value)
 
     def is_read(self, module: Node) -> bool:
         """Whether the class of a module is known, so that it does not move what it gets behind our back."""

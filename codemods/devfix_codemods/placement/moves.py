@@ -6,6 +6,7 @@ from collections.abc import Set
 
 from devfix_codemods.catalogue import Kind, method_effect
 from devfix_codemods.ir import Function, Guard, Node, Op
+from devfix_codemods.ir.guards import covers
 from devfix_codemods.ir.nodes import Literal
 from devfix_codemods.placement import imported_calls
 from devfix_codemods.placement.arguments import keyword, loaded_to, replaced
@@ -63,7 +64,8 @@ class Moves:
         held = value.guard | _held_at_end(value.function)
         conditions = [one.guard - held for one in moves if one.function is value.function]
         host = self._graph.host_only
-        return 0 < len(moves) == len(conditions) and all(
+        open_ = 0 < len(moves) == len(conditions) and not covers(conditions)
+        return open_ and all(
             any((atom, not holds) not in host for atom, holds in one) and not asks_for_place(value.function, one)
             for one in conditions
         )

@@ -14,6 +14,7 @@ _OTHERWISE = re.compile(
     r"filename|filenames|dict|extra|extras|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names)s?$"
 )
 _NUMBERS = re.compile(r"(?i)(^|_)(id|idx|key|word)s?$")
+_COUNTS = re.compile(r"(?i)^(n|nb|num|number_of)_")
 _TEXTS = re.compile(r"(?i)(^|_)(text|caption|path|file|filename|sentence|title|url)s?$")
 _LENGTHS = frozenset(
     ["length", "lengths", "len", "lens", "seqlen", "seqlens", "size", "sizes", "count", "counts", "num"]
@@ -56,6 +57,11 @@ def sounds_like_text(node: Node) -> bool:
 def sounds_like_number(node: Node) -> bool:
     """Whether a value is called what numbers are called that stand for something: as batches they are tensors."""
     return all(_NUMBERS.search(one) is not None for one in _called(node))
+
+
+def sounds_like_count(node: Node) -> bool:
+    """`n_samples`, `num_classes`"""
+    return isinstance(node.extra, str) and _COUNTS.search(node.extra) is not None
 
 
 def _called(node: Node) -> Iterator[str]:

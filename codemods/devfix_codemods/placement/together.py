@@ -104,7 +104,7 @@ class Together:
         function = module.function
         if moved:
             supports(self._graph, module, moved, "modules")
-        elif (near := self._move_in(function)) is not None:
+        elif (near := self._move_beside(module)) is not None:
             self._graph.supports(module, near, "made-beside-moves", near.guard)
         elif (device := self._device_of(function)) is not None and not _holds_others(module):
             self._births.wanted_at(device)
@@ -116,10 +116,11 @@ class Together:
         """Modules whose results the program moves: `embed(rows).cuda()`. It knows that they are on the host."""
         return {root for one in callees for root in self._births.roots(one)}
 
-    def _move_in(self, function: Function) -> Node | None:
-        """A move to a device in a function."""
-        births = self._births
-        return next((one for one in function.nodes if births.is_move(one) and births.is_elsewhere(one)), None)
+    def _move_beside(self, module: Node) -> Node | None:
+        """A move of something else to a device in the function of a module."""
+        births, own = self._births, set(self._births.moves_of(module))
+        moves = (one for one in module.function.nodes if births.is_move(one) and births.is_elsewhere(one))
+        return next((one for one in moves if one not in own), None)
 
     def _moved_twins(self) -> dict[object, list[Node]]:
         """The moves of modules, by what makes them."""

@@ -9,7 +9,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.elements import VALUE
 from devfix_codemods.ir.items import is_slice
-from devfix_codemods.ir.keys import key, name, names, resolved
+from devfix_codemods.ir.keys import key, method_name, name, names, resolved
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.arguments import is_encoding, is_none
 from devfix_codemods.placement.calls import bound, returned_at
@@ -252,6 +252,19 @@ def masked(kinds: "Kinds") -> None:
         if base.op in _TAKEN and kinds.of(base) is None and any(_is_mask(kinds, one) for one in indices(node)):
             kinds.say(base, Kind.TENSOR, 1)
             kinds.say(node, Kind.TENSOR, 1)
+
+
+def filled_by_keys(kinds: "Kinds") -> None:
+    """`state[f"{name}.version"] = x`, `state.get(key)`: what is filled, or asked, so is a dictionary."""
+    filled = [one.base for one in kinds.module.stores if one.index is not None and _is_text(kinds, one.index)]
+    asked = [one.args[0] for one in kinds.module.of(Op.ATTR) if one.extra == "get" and not names(one)]
+    for base in (*filled, *asked):
+        if base.op is Op.PARAM and kinds.of(base) is None:
+            kinds.say(base, Kind.MAPPING, 1)
+
+
+def _is_text(kinds: "Kinds", key: Node) -> bool:
+    return kinds.of(key) is Kind.TEXT or isinstance(key.syntax, ast.JoinedStr) or method_name(key) == "format"
 
 
 def keys(kinds: "Kinds") -> None:

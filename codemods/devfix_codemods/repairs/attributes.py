@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from devfix_codemods.catalogue import Kind, canonical, libraries
-from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, ReplaceStatement
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.items import choices
 from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import Store, contradictory
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.arguments import keyword, makes_parameter
 from devfix_codemods.placement.graph import Turn
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.numbers import is_whole
@@ -74,8 +73,8 @@ def as_buffer(analysis: Analysis, source: Source, attribute: Kept) -> Buffer | N
     owner = attribute.owner
     if not is_surely_module(analysis, owner) or _is_taken(analysis, owner, attribute.name):
         return None
-    tensors = [one for one in attribute.stores if not _is_parameter(one[1].value)]
-    others = [store for _, store in attribute.stores if _is_parameter(store.value)]
+    tensors = [one for one in attribute.stores if not makes_parameter(one[1].value)]
+    others = [store for _, store in attribute.stores if makes_parameter(store.value)]
     made = [one for one in tensors if not isinstance(one[1].statement, ast.AugAssign)]
     here = [one for one in made if one[0].name == "__init__"] or [one for one in made if _is_begun(analysis, one[0])]
     if not here or not all(_gives_tensor(analysis, store) for _, store in tensors):
@@ -97,7 +96,7 @@ def is_surely_module(analysis: Analysis, owner: Class) -> bool:
         return True
     return any(
         node.op is Op.CALL
-        and ((node.args[0].op is Op.ATTR and node.args[0].extra in _REGISTERING) or _is_parameter(node))
+        and ((node.args[0].op is Op.ATTR and node.args[0].extra in _REGISTERING) or makes_parameter(node))
         for each in owner.lineage()
         for function in each.methods.values()
         for node in function.nodes
@@ -131,10 +130,6 @@ def _is_behind(store: Store, others: list[tuple[Function, Store]]) -> bool:
     return any(
         one is not store and one.guard < store.guard and one.value.index < store.value.index for _, one in others
     )
-
-
-def _is_parameter(value: Node) -> bool:
-    return value.op is Op.CALL and any(canonical(one) in rows.PARAMETERS for one in names(value.args[0]))
 
 
 def _gives_tensor(analysis: Analysis, store: Store) -> bool:
