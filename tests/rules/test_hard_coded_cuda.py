@@ -1600,3 +1600,9 @@ def test_several_devices_are_no_choice(rule, name: str) -> None:
 def test_one_is(rule, name: str) -> None:
     program = HEAD + f"def f(net, {name}):\n    return nn.DataParallel(net).cuda()\n"
     assert any(one.fix is not None and name in one.fix.title for one in rule.findings(program))
+
+
+@pytest.mark.parametrize("given", ["batch", "**batch"])
+def test_follows_an_entry_that_it_replaces(rule, given: str) -> None:
+    line = 'batch["x"] = 2 * torch.ones_like(batch["x"]).long().cuda() + batch["x"]'
+    assert '.to(batch["x"].device)' in rule.fixed(HEAD + f"def f({given}):\n    {line}\n    return batch\n")

@@ -255,16 +255,15 @@ def masked(kinds: "Kinds") -> None:
 
 
 def filled_by_keys(kinds: "Kinds") -> None:
-    """`state[f"{name}.version"] = x`, `state.get(key)`: what is filled, or asked, so is a dictionary."""
-    filled = [one.base for one in kinds.module.stores if one.index is not None and _is_text(kinds, one.index)]
-    asked = [one.args[0] for one in kinds.module.of(Op.ATTR) if one.extra == "get" and not names(one)]
-    for base in (*filled, *asked):
-        if base.op is Op.PARAM and kinds.of(base) is None:
+    """`state[f"{name}.version"] = x`: what is filled under texts that are computed is a dictionary of states."""
+    for store in kinds.module.stores:
+        base, index = store.base, store.index
+        if index is not None and base.op is Op.PARAM and kinds.of(base) is None and _is_computed_text(index):
             kinds.say(base, Kind.MAPPING, 1)
 
 
-def _is_text(kinds: "Kinds", key: Node) -> bool:
-    return kinds.of(key) is Kind.TEXT or isinstance(key.syntax, ast.JoinedStr) or method_name(key) == "format"
+def _is_computed_text(key: Node) -> bool:
+    return isinstance(key.syntax, ast.JoinedStr) or method_name(key) == "format"
 
 
 def keys(kinds: "Kinds") -> None:
