@@ -6,7 +6,7 @@ Each file lies in a repository of its own, so that no case sees another. Three c
 `rewrite --diff --unsafe`, `rewrite --diff` and `check --suggestions`, or plain `check` where devfix does not know the
 option; with `--quick` the last one alone, and the edits are those of its findings. With `--trees DIR`, which has the
 repositories as `OWNER+NAME`, each file is checked where it stands, among the others. Of each row is told whether, at
-most `NEAR` lines from its place, or on its path by a finding that the correct file does not have, or anywhere by one whose
+most `NEAR` lines from its place, or by a finding that the correct file does not have, on its path, or anywhere if its
 trail begins at the place,
 
     edited   an edit is written with --unsafe             safe   one is written without
