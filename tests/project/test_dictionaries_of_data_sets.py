@@ -45,3 +45,7 @@ def test_the_batch_is_no_tensor() -> None:
 @pytest.mark.parametrize(("item", "given"), [(DICTIONARY, 'batch["x"]'), ("torch.rand(3)", "batch")])
 def test_its_entries_are(item: str, given: str) -> None:
     assert _found(item, given) == 1
+
+
+def test_rows_of_an_entry_are() -> None:
+    assert _found(DICTIONARY, 'batch["x"][:2]') == 1

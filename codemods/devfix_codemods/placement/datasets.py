@@ -46,6 +46,14 @@ class Datasets:
         made = self._made(loader)
         return bool(made) and any(self._stays_in(one, part) for one in made)
 
+    def gives_dictionaries(self, loader: Node) -> bool:
+        """Whether all that a loader's data set gives are dictionaries: collated, they are one, which has no `.to`."""
+        made = [each for one in self._made(loader) if (data := _data_of(one)) is not None for each in self._made(data)]
+        classes = [self._imported.definition(one.args[0]) for one in made]
+        items = [method(one, "__getitem__") if isinstance(one, Class) else None for one in classes]
+        given = [value for one in items if one is not None for value, _ in one.returns]
+        return bool(given) and None not in items and all(one.op is Op.MAPPING for one in given)
+
     def _says_device(self, loader: Node) -> bool:
         """`loader.dataset.device`"""
         return any(
@@ -80,8 +88,6 @@ class Datasets:
 
     def _stays_at(self, value: Node, part: object, bindings: Bindings) -> bool:
         value = part_of(value, part) or value
-        if part is None and value.op is Op.MAPPING:
-            return True  # collated, it is a dictionary, which has no `.to`
         if value.op in {Op.SEQUENCE, Op.MAPPING}:
             return bool(value.args) and all(self._is_placed(one, bindings, 0) for one in value.args)
         return _is_text(value) or self._is_placed(value, bindings, 0)

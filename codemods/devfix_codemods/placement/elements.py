@@ -197,8 +197,11 @@ class Elements:
         return loop.op is Op.ITER and not (self._births.defaults.imports(placing) or _is_given(loop.args[0]))
 
     def _stays(self, node: Node) -> bool:
-        """Whether the data set of a loader has placed a part of a batch, or gives a text there."""
-        return self._datasets.stays(_iterable(node, self._kinds), _index(node))
+        """Whether the data set of a loader has placed a part of a batch, or gives a text, or a dictionary, there."""
+        loader = _iterable(node, self._kinds)
+        if node.op is Op.ITER and self._datasets.gives_dictionaries(loader):
+            return True
+        return self._datasets.stays(loader, _index(node))
 
     def _comes_placed(self, node: Node) -> bool:
         """Whether a part of a batch is no tensor, or may be on a device before it is read."""
