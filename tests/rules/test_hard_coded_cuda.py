@@ -1606,3 +1606,17 @@ def test_one_is(rule, name: str) -> None:
 def test_follows_an_entry_that_it_replaces(rule, given: str) -> None:
     line = 'batch["x"] = 2 * torch.ones_like(batch["x"]).long().cuda() + batch["x"]'
     assert '.to(batch["x"].device)' in rule.fixed(HEAD + f"def f({given}):\n    {line}\n    return batch\n")
+
+
+IN_RANKS = HEAD + "def f(args, net, data):\n    net.to(args.{name})\n    return go(data.cuda())\n"
+
+
+@pytest.mark.parametrize("name", ["local_rank", "rank", "gpu", "gpu_id"])
+def test_the_number_of_a_card_is_no_choice(rule, name: str) -> None:
+    assert not any(one.fix is not None and name in one.fix.title for one in rule.findings(IN_RANKS.format(name=name)))
+
+
+@pytest.mark.parametrize("name", ["device", "torch_device"])
+def test_a_device_is_one(rule, name: str) -> None:
+    found = rule.findings(IN_RANKS.format(name=name))
+    assert any(one.fix is not None and f"args.{name}" in one.fix.title for one in found)

@@ -218,11 +218,13 @@ class Followings:
         """
         for text, node in devices_at(self._undone, point):
             says_more = not may_be_unset(node) and not is_optional(node) and not (asks and is_cuda_if_there(node))
-            if says_more and all(map(point.binds_surely, names_in(text))):
+            if says_more and _CARD.search(text) is None and all(map(point.binds_surely, names_in(text))):
                 return Followed(text, Safety.UNSAFE)
         return None
 
 
+_CARD = re.compile(r"(?i)(?:^|[._])(?:(?:local_)?rank|gpus?|gpu_?ids?)$")
+"""Numbers of cards, which are CUDA's: to follow one is no choice."""
 _TAKING_ANYTHING = frozenset({"module-call", "module-call-by-use", "module-method", "differentiable-call"})
 """Meetings in calls that are given options, too."""
 
