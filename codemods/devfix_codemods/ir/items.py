@@ -46,6 +46,19 @@ def choices(node: Node) -> list[Node]:
     return [one for one in found if one.op is not Op.PHI]
 
 
+def made_of(value: Node, *, through_choices: bool = True) -> list[Node]:
+    """A value, and what it is computed of, as far as a few steps lead."""
+    found = [value]
+    for one in found:  # grows
+        if len(found) < MOST_MAKING:
+            inner = (each for each in one.args if through_choices or each.op is not Op.PHI)
+            found += [each for each in inner if each not in found]
+    return found
+
+
+MOST_MAKING = 40
+
+
 def is_slice(item: Node) -> bool:
     """`paths[:3]`: several, and no element."""
     return len(item.args) > 1 and item.args[1].op is Op.UNKNOWN and item.args[1].extra == "slice"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Node, Op
-from devfix_codemods.ir.items import choices, is_slice
+from devfix_codemods.ir.items import choices, is_slice, made_of
 from devfix_codemods.ir.keys import key, method_name, names
 from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
 from devfix_codemods.placement.calls import maker, method, returned_at
@@ -79,14 +79,18 @@ class Families:
             given = self._is_given_by_method(one) or self._is_given_with(one, moved)
             comes = (given or self._comes_from_outside(one)) and not self._is_followed(one, moved)
             if kind in {None, Kind.TENSOR} and comes and not self._joined.is_moved(one):
-                lonely = one.op is Op.PARAM and len(moved) == 1
-                link = "unpacked-beside-moved" if row.moves_on_the_spot else link_of_part(one, self._kinds)
-                link = "parameter-beside-moved" if lonely else link
-                self._births.beside_moved(one, row.base, "given-beside-moved" if given else link)
+                link = "given-beside-moved" if given else self._link(one, row, lonely=len(moved) == 1)
+                self._births.beside_moved(one, row.base, link)
                 if self._is_input(one):
                     supports(self._graph, one, moved, "family-fed")
                 elif kind is Kind.TENSOR:
                     supports(self._graph, one, moved, "family")
+
+    def _link(self, part: Node, row: Row, *, lonely: bool) -> str:
+        """How surely a part of a row was on the host as what is moved was, be that a `lonely` one among parameters."""
+        if lonely and part.op is Op.PARAM:
+            return "parameter-beside-moved"
+        return "unpacked-beside-moved" if row.moves_on_the_spot else link_of_part(part, self._kinds)
 
     def _moves_of(self, node: Node) -> list[Node]:
         """The moves of a value, or of a slice of it: `targets[:, 1:].to(device)`."""
@@ -127,7 +131,7 @@ class Families:
             by = place.node if place is not None and place.where is Where.FOLLOWS else None
             if by is None and move.op is Op.CALL and move.args[0].extra == "type_as":
                 by = move.args[1]
-            if by is not None and node in _made_of(by):
+            if by is not None and node in made_of(by):
                 return True
         return False
 
@@ -347,15 +351,6 @@ def _loop_of(node: Node, base: Node) -> object:
     named = node.syntax.id if isinstance(node.syntax, ast.Name) else None
     in_header = isinstance(node.statement, ast.For | ast.AsyncFor)
     return named if in_header else (named, key(base.args[0]))
-
-
-def _made_of(value: Node) -> list[Node]:
-    """A value, and what it is computed of, as far as a few steps lead."""
-    pending = [value]
-    for one in pending:  # grows
-        if len(pending) < MOST_STEPS:
-            pending += [each for each in one.args if each not in pending]
-    return pending
 
 
 def _operands(operation: Node) -> Iterator[Node]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import MOVES, Effect, Kind, kind, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.items import choices
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.placement.annotations import says_placeless
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.calls import bound, effect_of
@@ -68,8 +68,8 @@ def takes_from_host(parameter: Node) -> bool:
     annotation = getattr(parameter.syntax, "annotation", None)
     if isinstance(annotation, ast.expr) and says_placeless(annotation):
         return True
-    users = (one for one in parameter.function.nodes if one.op is Op.CALL and one.args[0].op is Op.ATTR)
-    return any(one.args[0].args[0] is parameter and one.args[0].extra == "numpy" for one in users)
+    calls = (one for one in parameter.function.nodes if method_name(one) == "numpy")
+    return any(one.args[0].args[0] is parameter for one in calls)
 
 
 def place_given(kinds: Kinds, call: Node) -> Place | None:

@@ -64,8 +64,9 @@ class Moves:
         held = value.guard | _held_at_end(value.function)
         conditions = [one.guard - held for one in moves if one.function is value.function]
         host = self._graph.host_only
-        open_ = 0 < len(moves) == len(conditions) and not covers(conditions)
-        return open_ and all(
+        if not moves or len(moves) != len(conditions) or covers(conditions):
+            return False
+        return all(
             any((atom, not holds) not in host for atom, holds in one) and not asks_for_place(value.function, one)
             for one in conditions
         )

@@ -74,7 +74,7 @@ class Readers:
             self._calls.append(_Call(call, tuple(self._births.host_arguments(call)), holds=False))
         elif effect(qualified) is not Effect.ARRAY:
             return False
-        elif qualified not in libraries.SIZED | libraries.IN_PLACE:
+        elif qualified not in libraries.SIZED and qualified not in libraries.IN_PLACE:
             own = qualified in libraries.METHODS_OF_TENSORS
             self._calls.append(_Call(call, call.args[1:], tensors=not own, holds=not qualified.startswith("pandas.")))
             if qualified.startswith("matplotlib."):

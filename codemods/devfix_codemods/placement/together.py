@@ -141,8 +141,10 @@ class Together:
                     return node
             around = around.parent
         owner = function.owner
-        kept = (one for one in ("device", "_device") if owner is not None and owner.sets(one))
-        return next((owner.field_of(one) for one in kept if self._is_asked(owner, one)), None) if owner else None
+        if owner is None:
+            return None
+        kept = (one for one in ("device", "_device") if owner.sets(one) and self._is_asked(owner, one))
+        return next(map(owner.field_of, kept), None)
 
     def _is_device(self, bound: str, node: Node) -> bool:
         if "device" not in bound or speaks_of_several(bound) or node in self._births.callees:

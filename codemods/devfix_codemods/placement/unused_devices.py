@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
-from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import has_device, is_optional
+from devfix_codemods.placement.arguments import has_device, is_optional, makes_parameter
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.naming import sounds_like_model
@@ -143,8 +142,7 @@ class UnusedDevices:
 
     def _is_parameter(self, made: Node) -> bool:
         """`nn.Parameter(torch.ones(3))`, which whoever has the module moves with it."""
-        filled = self._computed(made, _FILLED)
-        return any(canonical(found) in rows.PARAMETERS for one in filled if one.args for found in names(one.args[0]))
+        return any(map(makes_parameter, self._computed(made, _FILLED)))
 
     def _is_number(self, node: Node, depth: int = 0) -> bool:
         """Whether a value is computed of numbers, and of parameters of which nothing is known."""

@@ -122,12 +122,18 @@ def conditional(analysis: Analysis, conflict: Conflict, point: Point, suffix: Su
     return replace(suffix, device=None, test=analysis.text(test)), doubtful
 
 
-def is_denied(test: str, point: Point) -> bool:
-    """Whether a point stands in the `else` of a test, as the text has it: what asks it there never runs."""
-    statement, asked = point.node.statement, ast.unparse(ast.parse(test, mode="eval"))
+def is_denied(suffix: Suffix, point: Point) -> bool:
+    """Whether a point stands in the `else` of the test of a move, as the text has it: there that never runs."""
+    if suffix.test is None:
+        return False
+    asked = ast.unparse(ast.parse(suffix.test, mode="eval"))
     choices = (one for one in point.node.function.choices if isinstance(one, ast.If))
-    denied = (part for one in choices if ast.unparse(one.test) == asked for part in one.orelse)
-    return any(statement is each for part in denied for each in ast.walk(part))
+    return any(_stands_in(one.orelse, point.node) for one in choices if ast.unparse(one.test) == asked)
+
+
+def _stands_in(block: list[ast.stmt], node: Node) -> bool:
+    """Whether the statement of a value stands in a block."""
+    return any(node.statement is each for part in block for each in ast.walk(part))
 
 
 def _may_fail(analysis: Analysis, told: ast.expr, way: Node, point: Point) -> bool:
@@ -184,9 +190,7 @@ def _is_taken(choice: ast.If | ast.IfExp, move: Node) -> bool:
     """Whether a move is made where the test of a choice holds."""
     if isinstance(choice, ast.If):
         at = move.statement.lineno if move.statement is not None else 0
-        return choice.lineno <= at <= (choice.end_lineno or at) and any(
-            move.statement is each for part in choice.body for each in ast.walk(part)
-        )
+        return choice.lineno <= at <= (choice.end_lineno or at) and _stands_in(choice.body, move)
     return any(move.syntax is each for each in ast.walk(choice.body))
 
 

@@ -42,11 +42,11 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
         if not _is_bound(one, point):
             continue
         written = conditional(analysis, conflict, point, one)
-        if written is not None and written[0].test is not None and is_denied(written[0].test, point):
+        if written is None or is_denied(written[0], point):
             continue
-        if written is not None and written[1]:
+        if written[1]:
             doubtful.append(written[0])
-        elif written is not None:
+        else:
             yield overlapping(analysis, conflict, written[0])
     yield from (overlapping(analysis, conflict, one) for one in doubtful)
 

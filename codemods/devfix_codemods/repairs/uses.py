@@ -18,6 +18,7 @@ from devfix_codemods.placement.non_tensors import may_be_number
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.attributes import Kept, is_of_any_kind
+from devfix_codemods.repairs.cut import chain
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.nearby_tensors import of_tensors
 from devfix_codemods.repairs.points import Point, before
@@ -60,10 +61,7 @@ def moved_at_uses(analysis: Analysis, source: File, attribute: Kept, conflict: C
 
 def _is_asked_itself(device: str, moved: ast.expr) -> bool:
     """`x.view(3).to(x.device)`, which moves nothing."""
-    base = device.removesuffix(".device")
-    while isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute):
-        moved = moved.func.value
-    return base != device and ast.unparse(moved) == base
+    return f"{ast.unparse(chain(moved)[-1])}.device" == device
 
 
 def _meetings(analysis: Analysis, attribute: Kept) -> Iterator[tuple[Node, Node]]:

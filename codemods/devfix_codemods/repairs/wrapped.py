@@ -7,6 +7,7 @@ from itertools import takewhile
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import Edit, ReplaceExpression
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import made_of
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import may_be_none
 from devfix_codemods.placement.graph import OF_BATCHES, Birth, Turn
@@ -60,16 +61,7 @@ def at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
 def _is_made_of(node: Node, conflict: Conflict) -> bool:
     """`data.y`, which is where `data.x` is, and what is computed of one value twice, `x[None] - x[:, None]`: on the
     host, if that is."""
-    made = [node]
-    for one in made:  # grows
-        if one is conflict.birth.node:
-            return True
-        if len(made) < MOST_STEPS:
-            made += (each for each in one.args if each not in made and each.op is not Op.PHI)
-    return False
-
-
-MOST_STEPS = 40
+    return conflict.birth.node in made_of(node, through_choices=False)
 
 
 def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself: bool = False) -> Iterator[Cut]:
