@@ -46,11 +46,28 @@ GLOBAL = """
                 x, y = x.to("cuda"), y.to("cuda")
             F.cross_entropy(net(x), y)
 """
+PARTS = """
+    class Trainer:
+        def __init__(self, opt):
+            self.opt = opt
+            self.net = nn.Linear(3, 3)
+            if opt["cuda"]:
+                self.net.to("cuda")
+        def train(self, batch):
+            if self.opt["{flag}"]:
+                x, y = batch[0].to("cuda"), batch[1].to("cuda")
+            else:
+                x, y = batch[0], batch[1]
+            F.cross_entropy(self.net(x), y)
+        def load(self, path):
+            self.opt = torch.load(path)["opt"]
+"""
 
 
 @pytest.mark.parametrize(
     "program",
     [
+        PARTS.format(flag="cuda"),
         ATTRIBUTE.format(flag=AVAILABLE),
         ATTRIBUTE.format(flag=f"wanted and {AVAILABLE}"),
         PARAMETER.format(flag="use_cuda"),

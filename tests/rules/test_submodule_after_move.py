@@ -51,6 +51,7 @@ SILENT = {
         model.fc = nn.Identity()
         model.drop = nn.Dropout(0.2)
         model.pool = nn.Sequential(nn.ReLU(), nn.Flatten())
+        model.head = nn.Sequential()
         model.loss = nn.CrossEntropyLoss()
         out = model(x)
     """,
@@ -345,6 +346,16 @@ FIXES = {
         (
             'model = build()\nmodel.to("cuda")\nmodel.a = nn.GRU(3, 2)\nmodel.b = nn.GRU(3, 2)\nmodel.to("cuda")\n'
             "model.train()\nout = model(x)\n"
+        ),
+    ),
+    "an empty container that is filled by its name": (
+        (
+            'model = build()\nmodel.to("cuda")\nhead = nn.Sequential()\nhead.add_module("fc", nn.GRU(3, 2))\n'
+            "model.head = head\nmodel.train()\nout = model(x)\n"
+        ),
+        (
+            'model = build()\nmodel.to("cuda")\nhead = nn.Sequential()\nhead.add_module("fc", nn.GRU(3, 2))\n'
+            'model.head = head\nmodel.to("cuda")\nmodel.train()\nout = model(x)\n'
         ),
     ),
     "a part of a part": (

@@ -96,8 +96,12 @@ _DEEPEST = 6
 
 
 def _earliest(root: Node) -> Guard:
-    """The condition under which what a move starts from is there; of arithmetic, its operands are."""
+    """The condition under which what a move starts from is there; of arithmetic its operands are, of a part the whole."""
     guard = root.guard
-    for one in root.args if root.op is Op.OPERATION else ():
-        guard &= _earliest(one)
+    if root.op in _COMPUTED:
+        for one in root.args:
+            guard &= _earliest(one)
     return guard
+
+
+_COMPUTED = frozenset({Op.OPERATION, Op.ITEM, Op.ITER, Op.ATTR})

@@ -19,12 +19,19 @@ Users = Mapping[Node, Sequence[Node]]
 
 def needs_no_move(kinds: Kinds, users: Users, roots: Roots, made: Node) -> bool:
     """`nn.Sequential(nn.Softmax(1), net.to(device), nn.Linear(2, 2, device=device))`: parts that hold no tensors, are
-    placed, or come from a caller, and nothing else; what is filled later, with parts that are moved, is moved so."""
+    placed, or come from a caller, and nothing else; what is filled later, with parts that are moved, is moved so.
+    An empty `nn.Sequential()` that nothing is done with passes on what it gets."""
     if not _is_container(made):
         return False
-    parts = list(_parts(users, made))
     filled = any(one.op is Op.CALL and moved_by(one) is not None for one in _put(users, made))
-    return filled or (bool(parts) and all(_is_placed(kinds, roots, one) for one in parts))
+    parts = list(_parts(users, made))
+    placed = all(_is_placed(kinds, roots, one) for one in parts) if parts else _stays_empty(users, made)
+    return filled or placed
+
+
+def _stays_empty(users: Users, made: Node) -> bool:
+    is_chain = len(made.args) == 1 and name(made.args[0]) == "torch.nn.Sequential"
+    return is_chain and all(one.op is not Op.ATTR for one in users.get(made, ()))
 
 
 def _is_container(node: Node) -> bool:
