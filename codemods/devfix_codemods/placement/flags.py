@@ -96,7 +96,7 @@ _DEEPEST = 6
 
 
 def _earliest(root: Node) -> Guard:
-    """The condition under which what a move starts from is there; of arithmetic its operands are, of a part the whole."""
+    """The condition under which what a move starts from is there: of what is computed, its operands or its whole."""
     guard = root.guard
     if root.op in _COMPUTED:
         for one in root.args:
