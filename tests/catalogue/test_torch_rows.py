@@ -163,6 +163,10 @@ def test_further_tensors_meet_the_first(observations: dict[str, Row]) -> None:
     assert not {name: row for key in FURTHER if not _together(key, row := observations[name := f"further {key}"])}
 
 
+def test_those_that_take_further_tensors_are_known() -> None:
+    assert {key.rpartition(".")[2] for key in FURTHER} <= rows.TAKING_FURTHER
+
+
 def test_same_rows_take_one_tensor_otherwise(observations: dict[str, Row]) -> None:
     several = {key for key, effect in ROWS.items() if effect is Effect.SAME and len(observations[key]["misplaced"]) > 1}
     assert several == {".index_put", ".index_put_", ".eval", ".train"}

@@ -38,6 +38,8 @@ NONE = {
     "lengths of a ctc loss": "F.ctc_loss(x, h, torch.ones(3), torch.ones(3))",
     "lengths of a packed sequence": "torch.nn.utils.rnn.pack_padded_sequence(x, h[0])",
     "sizes": "x.view_as(h)",
+    "a count": "x.repeat(h[0, 0], 1)",
+    "a dimension": "torch.roll(x, h[0, 0].long())",
     "a copy": "x.copy_(h)",
     "a copy to the host": "h.copy_(x) + torch.rand(3)",
     "a distribution of numbers": "D.Normal(0.0, 1.0).log_prob(x)",

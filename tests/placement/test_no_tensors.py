@@ -291,3 +291,37 @@ def test_what_gets_no_gradient_is_no_input(placed) -> None:
 
 def test_what_gets_one_is_an_input(placed) -> None:
     assert placed(MATCHING.format(third="eps", gradient="grad")).births == ["eps"]
+
+
+SETTINGS = """
+    class Layer(nn.Module):
+        def __init__(self, size, scale{annotation}):
+            super().__init__()
+            self.gamma = nn.Parameter(scale * torch.ones(size))
+"""
+
+
+def test_what_a_constructor_gets_may_be_a_number_of_its_settings(placed) -> None:
+    assert placed(SETTINGS.format(annotation="")).births == []
+    assert placed(SETTINGS.format(annotation=": torch.Tensor")).births == ["torch.ones(size)"]
+
+
+@pytest.mark.parametrize(("name", "births"), [("i_batch", []), ("beam_size", []), ("offset", ["torch.arange(8)"])])
+def test_what_is_called_a_number(placed, name: str, births: list[str]) -> None:
+    assert placed(f"def picked({name}):\n    return torch.arange(8) + {name}").births == births
+
+
+SHAPES = """
+    def run(net, loader, device):
+        net.to(device)
+        x, y = next(iter(loader))
+        padder = Padder(x[0]{part})
+        for x, y in loader:
+            x, y = padder.pad(x.to(device), y.to(device))
+            net(x, y)
+"""
+
+
+def test_a_shape_is_nowhere(placed) -> None:
+    assert placed(SHAPES.format(part=".shape")).births == []
+    assert placed(SHAPES.format(part="")).births == ["x[0]"]

@@ -114,3 +114,33 @@ def test_a_state_of_two_tensors_is_not_moved_as_one(repairs) -> None:
 def test_a_state_of_one_tensor_follows_the_input(repairs) -> None:
     program = STATES.format(cell="GRU", state="torch.rand(1, 1, self.n)")
     assert "state.to(g.device)" in repairs.written(program, Safety.SUGGESTION)
+
+
+MADE_FOR_OTHERS = """
+    class Head(nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            self.fc = nn.Linear(size, 2)
+        def forward(self, x):
+            return self.fc(x)
+    def small(**options):
+        net = Head(4, **options)
+        return net
+    def large(**options):
+        net = Head(8, **options)
+        return net
+    {test}:
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = Head(3).to(device)
+        print(net(torch.zeros(3, 3).to(device)))
+"""
+
+
+def test_what_nothing_here_calls_reads_no_name_of_the_script(repairs) -> None:
+    program = MADE_FOR_OTHERS.format(test='if __name__ == "__main__"')
+    assert "options).to(device)" not in repairs.written(program, Safety.SUGGESTION)
+
+
+def test_a_name_of_the_file_is_there(repairs) -> None:
+    program = MADE_FOR_OTHERS.format(test="if True")
+    assert "options).to(device)" in repairs.written(program, Safety.SUGGESTION)

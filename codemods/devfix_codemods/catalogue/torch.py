@@ -246,6 +246,13 @@ TENSOR_ONLY = frozenset(
 )
 """Methods that tensors have, and numbers, arrays and modules have not."""
 
+TAKING_FURTHER = frozenset(
+    "clamp clamp_ clamp_min clamp_max clip clip_ max min repeat_interleave bincount diff quantile nanquantile cov "
+    "instance_norm index_put index_put_ bernoulli bernoulli_".split()
+)
+"""What follows its first tensor, and computes with others as well: their further arguments are tensors of its place.
+Those of all others are sizes, dimensions and counts, where a tensor stands for its number."""
+
 OF_ARRAYS = frozenset({"flatten", "reshape", "squeeze", "transpose", "argmax"})
 """Methods of arrays and of tensors. Of these two, tensors alone are moved."""
 

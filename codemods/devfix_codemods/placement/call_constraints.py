@@ -91,7 +91,7 @@ class Calls:
         if row in {Effect.SAME, Effect.FIRST, Effect.PASS, Effect.WRAP}:
             if self._kinds.may_live(args[0]):
                 self._graph.same(args[0], node, "certain", node.guard)
-            if row is Effect.SAME:
+            if row is Effect.SAME and qualified.rpartition(".")[2] in rows.TAKING_FURTHER:
                 self._further(node, args[1:])
         elif row is Effect.LIKE or (row is Effect.CONVERSION and self._kinds.of(args[0]) is Kind.TENSOR):
             if not has_device(node):
@@ -154,7 +154,7 @@ class Calls:
             if not has_device(node):
                 known = kind is Kind.TENSOR or (method in rows.CONVERSIONS and len(node.args) == 1)
                 self._graph.same(base, node, "certain" if known else "unknown-method", node.guard)
-            if row is Effect.SAME and kind is Kind.TENSOR:
+            if method in rows.TAKING_FURTHER and kind is Kind.TENSOR:
                 self._further(node, node.args[1:])
         elif row is Effect.ARITHMETIC and kind in {Kind.TENSOR, None}:
             self._meet(node, (base, *node.args[1:]), "operation", scalars=True)

@@ -175,8 +175,8 @@ class Elements:
 
     def is_of_batch(self, node: Node) -> bool:
         """Whether a value is a loader's batch, or a part of one that is no tensor itself."""
-        if node.op is Op.ATTR and self._kinds.of(node.args[0]) is Kind.LOADER:
-            return False  # `loader.dataset`, of which only parts are tensors
+        if node.op is Op.ATTR and (self._kinds.of(node.args[0]) is Kind.LOADER or node.extra in rows.PLAIN_ATTRIBUTES):
+            return False  # `loader.dataset`, of which only parts are tensors; `batch[0].shape`
         base = _iterable(node, self._kinds) if node.op in _TAKEN else node
         return base is not node and self._kinds.of(base) is Kind.LOADER
 

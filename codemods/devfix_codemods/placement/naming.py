@@ -14,7 +14,7 @@ _OTHERWISE = re.compile(
     r"filename|filenames|dict|extra|extras|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names)s?$"
 )
 _NUMBERS = re.compile(r"(?i)(^|_)(id|idx|key|word)s?$")
-_COUNTS = re.compile(r"(?i)^(n|nb|num|number_of)_")
+_COUNTS = re.compile(r"(?i)^(i|n|nb|num|number_of)_|_(size|count|idx)$")
 _TEXTS = re.compile(r"(?i)(^|_)(text|caption|path|file|filename|sentence|title|url)s?$")
 _LENGTHS = frozenset(
     ["length", "lengths", "len", "lens", "seqlen", "seqlens", "size", "sizes", "count", "counts", "num"]
@@ -60,7 +60,7 @@ def sounds_like_number(node: Node) -> bool:
 
 
 def sounds_like_count(node: Node) -> bool:
-    """`n_samples`, `num_classes`"""
+    """`n_samples`, `num_classes`, `i_batch`, `beam_size`"""
     return isinstance(node.extra, str) and _COUNTS.search(node.extra) is not None
 
 

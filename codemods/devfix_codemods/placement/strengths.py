@@ -75,6 +75,7 @@ STRENGTHS: dict[str, float] = {
     "module-place": 0.93,
     "forward-input": 0.9,
     "parameter": 0.5,
+    "parameter-or-number": 0.3,
     "module-parameter": 0.75,
     "unread": 0.48,
     "asked-for-device": 0.85,

@@ -10,8 +10,8 @@ from devfix_codemods.placement.analysis import Analysis
 
 
 def reads_script_name(analysis: Analysis, edit: Edit) -> bool:
-    """Whether an edit makes a function read such a name that other files import, and that does not read it yet; or a
-    class, which is there for other files."""
+    """Whether an edit makes a function read such a name that other files import, or that nothing here calls, and that
+    does not read it yet; or a class, which is there for other files."""
     if not isinstance(edit, InsertStatement | ReplaceExpression | RewriteCall):
         return False
     function = _around(analysis, edit.anchor.line if isinstance(edit, InsertStatement) else edit.span.line)
@@ -22,7 +22,10 @@ def reads_script_name(analysis: Analysis, edit: Edit) -> bool:
     outer = _outermost(analysis, function)
     around = function.syntax if outer.owner is None else outer.owner.syntax
     read = {one.id for one in ast.walk(around) if isinstance(one, ast.Name)}
-    return bool(words - read) and (outer.owner is not None or analysis.kinds.imported.is_spoken_of(outer.name))
+    if not words - read:
+        return False
+    is_for_others = outer.owner is not None or analysis.kinds.imported.is_spoken_of(outer.name)
+    return is_for_others or outer not in analysis.births.calls.values()
 
 
 def _is_of_script(node: Node | None) -> bool:
