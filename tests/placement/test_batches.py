@@ -329,3 +329,23 @@ def test_a_list_of_mappings_is_no_tensor(placed, done: str) -> None:
 @pytest.mark.parametrize("done", ["print(image)", "names.append(image.shape)"])
 def test_what_a_loop_goes_through_may_be_a_tensor(placed, done: str) -> None:
     assert placed(ROWS_OF_MAPPINGS.format(done=done)).births == ["images"]
+
+
+FOLDS = """
+    def validate(net, folds, device: torch.device):
+        net = net.to(device)
+        for held_out, rows in torch.utils.data.DataLoader(folds):
+            {first}
+            for x, _ in rows:
+                x = {moved}
+                net(x)
+"""
+
+
+@pytest.mark.parametrize("moved", ["x.to(device)", "x.pin_memory().to(device)"])
+def test_what_gives_tensors_that_are_moved_is_none(placed, moved: str) -> None:
+    assert placed(FOLDS.format(first="print(held_out)", moved=moved)).births == []
+
+
+def test_what_is_used_as_a_whole_besides_is_one(placed) -> None:
+    assert placed(FOLDS.format(first="net(rows)", moved="x.to(device)")).births == ["rows"]

@@ -333,7 +333,7 @@ def _asks_others(conflict: Conflict) -> bool:
 
 _FIELDS = frozenset({"field", "field-of-constructor", "field-rewritten", "field-carried"})
 """Links by which a value of an earlier statement is taken for one that a later statement leaves."""
-_OF_CALLERS = frozenset({("parameter",), ("parameter-or-number",), ("unread",)})
+_OF_CALLERS = frozenset({("parameter",), ("unread",)})
 _BACKWARDS = frozenset({Turn.DOWN, Turn.SAME})
 _OF_ITSELF = frozenset({Turn.UP, Turn.SAME, Turn.OUT})
 """Ways from a value to its copies, and to parts of it."""

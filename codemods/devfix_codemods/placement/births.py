@@ -32,7 +32,7 @@ from devfix_codemods.placement.loaders import Loaders
 from devfix_codemods.placement.looked_up import is_looked_up
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
-from devfix_codemods.placement.naming import says_host, sounds_like_class, sounds_like_count
+from devfix_codemods.placement.naming import says_host, sounds_like_class
 from devfix_codemods.placement.objects import Objects
 from devfix_codemods.placement.omitted_devices import omitted_devices
 from devfix_codemods.placement.opaque_calls import loss_sums, results_of_opaque_calls
@@ -318,15 +318,10 @@ class Births:
             elif self._may_be_tensor(parameter):
                 if owner is not None and is_input and not is_index(parameter) and not is_only_returned(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
-                link = "forward-input" if is_input else self.expecting.link(parameter, self._as_parameter(parameter))
+                link = "forward-input" if is_input else self.expecting.link(parameter, "parameter")
                 spread = self.graph.is_born(parameter, {Birth.LOADER})
                 if function not in self.host_functions and not self.defaults.is_test and not spread:
                     self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
-
-    def _as_parameter(self, parameter: Node) -> str:
-        """How surely what a function gets is a tensor: of a constructor it may as well be a number of its settings."""
-        may_be_number = parameter.function.name == "__init__" or sounds_like_count(parameter)
-        return "parameter-or-number" if may_be_number and self.kinds.of(parameter) is None else "parameter"
 
     def _may_be_tensor(self, parameter: Node) -> bool:
         if parameter in self.callees or str(parameter.extra).startswith("*"):

@@ -166,10 +166,23 @@ class Elements:
         return any(self._kinds.of(one.args[0]) is Kind.MODULE for one in calls)
 
     def _is_born(self, node: Node) -> bool:
-        if self._is_refilled(node) or node in self.replaced or holds_mappings(node):
+        if self._is_refilled(node) or node in self.replaced or holds_mappings(node) or self._gives_what_is_moved(node):
             return False
         known = self._kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING, Kind.MAPPING}
         return known and not self._comes_otherwise(node) and not self._stays(node) and not self._comes_placed(node)
+
+    def _gives_what_is_moved(self, node: Node) -> bool:
+        """`for x, y in folds[0]: x.to(device)`: what is only gone through is as little a tensor as a loader is, where
+        the program moves what it gives one by one."""
+        users = self._births.module.users
+        given = list(users.get(node, ()))
+        if any(one.op is not Op.ITER for one in given):
+            return False
+        given += [part for one in given for part in users.get(one, ()) if part.op is Op.ITEM]
+        asked = [each for one in given for each in users.get(one, ()) if each.op is Op.ATTR]
+        pinned = [call for one in asked if one.extra == "pin_memory" for call in users.get(one, ())]
+        asked += [each for call in pinned for each in users.get(call, ()) if each.op is Op.ATTR]
+        return any(one.extra in _MOVING for one in asked)
 
     # Where batches come from
 
@@ -349,3 +362,4 @@ MOST_STEPS = 10
 _TAKEN = _PARTS | {Op.ITER, Op.CALL}
 """What may be taken out of something, `next(batches)` included."""
 CALLER = Place(Where.CALLER)
+_MOVING = frozenset({"to", "cuda"})

@@ -4,12 +4,13 @@ import ast
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.graph import MADE
 from devfix_codemods.placement.indices import is_asserted, is_tested
 from devfix_codemods.placement.kinds import PLACELESS
 from devfix_codemods.placement.loaders import is_no_tensor
-from devfix_codemods.placement.naming import is_called_length
+from devfix_codemods.placement.naming import is_called_length, sounds_like_count
 
 
 class Operations:
@@ -55,6 +56,7 @@ class Operations:
                 unsure = link == "operation" and self._kinds.of(one) is None and self._kinds.of(node) is not Kind.TENSOR
                 unsure = (unsure or self._may_be_number(one, link)) and not self._is_loaded(one)
                 own = "operation-unknown-operand" if unsure else link
+                own = "operation-maybe-number" if unsure and _is_setting(one) else own
                 own = "operation-tested-operand" if own == "operation-unknown-operand" and is_tested(one, node) else own
                 own = "given-as-length" if own in _CALLS_OF_MODULES and is_called_length(one) else own
                 own = "made-for-call" if own == "unknown-call" and self._is_made_for(one) else own
@@ -76,6 +78,13 @@ class Operations:
     def _may_be_number(self, node: Node, link: str) -> bool:
         """Arithmetic takes numbers as well, and attributes often are numbers."""
         return link == "operation" and self._kinds.of(node) is None and node.op in {Op.ATTR, Op.PARAM, Op.ITEM}
+
+
+def _is_setting(operand: Node) -> bool:
+    """Whether a value is what a constructor gets, or a part of that, or is called as a number: as likely as a tensor it
+    is a number of the settings."""
+    given = whole(operand, {Op.ITEM, Op.ATTR})
+    return given.op is Op.PARAM and (given.function.name == "__init__" or sounds_like_count(operand))
 
 
 _LOADED = {("loader-item",), ("collated-elsewhere",)}
