@@ -356,3 +356,23 @@ NEAREST = """
 @pytest.mark.parametrize(("bound", "found"), [("k", []), ("n - 2", ["k"])])
 def test_the_bound_of_a_slice_is_a_number(placed, bound: str, found: list[str]) -> None:
     assert placed(NEAREST.format(bound=bound)).births == found
+
+
+CONVERTED = """
+    import cv2
+    def as_array(x: torch.Tensor):
+        if len(x.shape) == 2:
+            return x.cpu().permute(1, 0).numpy()
+    def put(path, x):
+        cv2.imwrite(path, as_array(x.cpu()))
+    def shown(y, times):
+        if times == 0:
+            return y
+        if isinstance(y, torch.Tensor):
+            y = as_array(y)
+        return y
+"""
+
+
+def test_what_is_converted_where_it_is_a_tensor_is_no_tensor_behind_that(placed) -> None:
+    assert placed(CONVERTED).births == []

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, kind, libraries
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Class, Function, Node, Op
-from devfix_codemods.ir.keys import name, names
+from devfix_codemods.ir import Class, Function, Guard, Node, Op
+from devfix_codemods.ir.keys import key, name, names
+from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.calls import bound, getter, method, own_class
 from devfix_codemods.placement.evidence import UNKNOWN, gives_weights, of_api, of_item, of_method, of_tokenizer
@@ -47,9 +48,16 @@ def _phi(kinds: "Kinds", node: Node) -> None:
             if kinds.of(one) is None and not is_none(one):
                 kinds.say(one, Kind.TENSOR, 1)  # what was a tensor is one again, under the same name
         return
-    for one in node.args:
-        if not is_none(one):
+    guards = node.extra if isinstance(node.extra, tuple) else (ALWAYS,) * len(node.args)
+    for one, guard in zip(node.args, guards):
+        if not is_none(one) and not _is_no_tensor_there(one, guard):
             kinds.unify(node, one)
+
+
+def _is_no_tensor_there(value: Node, guard: Guard) -> bool:
+    """`if isinstance(x, torch.Tensor): x = to_array(x)`: what goes on as it was is no tensor behind that."""
+    asked = (atom for atom, holds in guard if not holds and isinstance(atom, tuple) and atom[0] == "isinstance")
+    return any(atom[1] == key(value) and "Tensor" in str(atom[2]) for atom in asked)
 
 
 def _const(kinds: "Kinds", node: Node) -> None:
