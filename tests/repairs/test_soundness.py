@@ -144,3 +144,17 @@ def test_what_nothing_here_calls_reads_no_name_of_the_script(repairs) -> None:
 def test_a_name_of_the_file_is_there(repairs) -> None:
     program = MADE_FOR_OTHERS.format(test="if True")
     assert "options).to(device)" in repairs.written(program, Safety.SUGGESTION)
+
+
+def test_what_a_loop_asks_for_none_is_moved_where_it_is_none_no_more(repairs) -> None:
+    program = """
+        from prefetch import Prefetcher
+        def train(net, loader):
+            net = net.to("cuda")
+            ahead = Prefetcher(loader)
+            x, y = ahead.following()
+            while x is not None:
+                net(x, y.to("cuda")).sum().backward()
+                x, y = ahead.following()
+    """
+    assert repairs.written(program, Safety.UNSAFE).count("if x is not None:") == 2

@@ -19,6 +19,7 @@ from devfix_codemods.placement.calls import bound, spread
 from devfix_codemods.placement.data_graphs import moves_graphs
 from devfix_codemods.placement.datasets import Datasets
 from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.kept_elsewhere import placed_elsewhere
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders, is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_number, sounds_like_text, sounds_otherwise
@@ -224,9 +225,15 @@ class Elements:
             or self._loaders.is_placed_in_place(node)
             or self._births.defaults.are_set
             or self._is_given_placed(node)
+            or whole(node, _PARTS) in self._placed_elsewhere
+            or node in self._placed_elsewhere
         ):
             return True
         return self._loaders.may_place(_iterable(node, self._kinds))
+
+    @cached_property
+    def _placed_elsewhere(self) -> set[Node]:
+        return set(placed_elsewhere(self._births))
 
     def _is_given_placed(self, node: Node) -> bool:
         """Whether all callers put on a device what a function gets, of which a value is a part."""
