@@ -1,25 +1,83 @@
-"""Which of the values that a driver gives a verdict names as its condition."""
+"""What a driver takes to hold, and the project does not show: its verdict is conditional then, and names it."""
+
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from devfix.replay.harness.conditions import told_places
-from devfix.replay.harness.targets import Target
+from devfix.replay.results import ReplayResult
+from devfix.replay.verdict_kinds import Kind
 
-DRIVER = """
-part = Part("noise.py", 'noise', 'Rows.add', {1: (3, 4, (), ())}, device)
-part.begin({'x': torch.rand(2, 16, device=device), 'unread': torch.rand(2, device=device), 'n': 2})
-part.run(y=torch.rand(2, device=device))
+from .test_harness import ON_X, POSITIONS
+
+Drive = Callable[..., ReplayResult]
+
+CALLERS = {
+    "nobody": ("", Kind.CONFIRMED, "; if `x` is on the accelerator"),
+    "itself": ("\n    return positions(x, scale - 1)", Kind.CONFIRMED, "; if `x` is on the accelerator"),
+    "who has it from somewhere": (
+        "\n\n\ndef main(path):\n    return positions(read(path))\n",
+        Kind.CONDITIONAL,
+        "; if `x` is on the accelerator",
+    ),
+    "who hands it on": ("\n\n\nROWS = map(positions, [])\n", Kind.CONDITIONAL, "; if `x` is on the accelerator"),
+    "who puts it on a device": (
+        "\n\n\ndef main(rows):\n    return positions(rows.to('cuda'))\n",
+        Kind.CONFIRMED,
+        "; with `x` on the accelerator",
+    ),
+}
+
+
+@pytest.mark.parametrize(("caller", "kind", "told"), CALLERS.values(), ids=CALLERS)
+def test_callers_of_the_project_may_have_their_values_elsewhere(
+    drive: Drive, caller: str, kind: Kind, told: str
+) -> None:
+    result = drive(POSITIONS.rstrip() + caller + "\n", *ON_X)
+    assert result.verdict.kind is kind, result.verdict.reason
+    assert told in result.verdict.reason
+
+
+def test_callers_in_other_files_count(drive: Drive, tree: Path) -> None:
+    (tree / "main.py").write_text("from pack.ops import positions\n\nprint(positions(open('x').read()))\n")
+    assert drive(POSITIONS, *ON_X).verdict.kind is Kind.CONDITIONAL
+
+
+FORWARD = """
+import torch
+from torch import nn
+
+
+class Positions(nn.Module):
+    def forward(self, x):
+        return x + torch.arange(x.shape[0])
+
+
+def main(path):
+    return Positions()(read(path))
+"""
+
+
+def test_what_torch_calls_has_its_values_where_the_module_is(drive: Drive) -> None:
+    result = drive(FORWARD, "torch.arange(x.shape[0])", "torch.arange(x.shape[0], device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+TRAIN = """
+def train(net, loader, epochs=1):
+    for epoch in range(epochs):
+        for x, y in loader:
+            loss = (net(x.cuda()) - y.cuda()).sum()
+            loss.backward()
+    return net{caller}
 """
 
 
 @pytest.mark.parametrize(
-    ("read", "on_device", "told"),
-    [
-        ({"x", "n"}, (), "; if `x`, `y` are on the accelerator"),
-        ({"x", "n"}, ("x",), "; with `x` on the accelerator; if `y` is on the accelerator"),
-        ({"n"}, (), "; if `y` is on the accelerator"),
-    ],
+    ("caller", "kind"), [("", Kind.CONFIRMED), ("\n\n\ndef main(options):\n    train(*options)", Kind.CONDITIONAL)]
 )
-def test_parameters_that_lines_read_are_conditions_too(read: set[str], on_device: tuple[str, ...], told: str) -> None:
-    target = Target("noise.py", "noise", "Rows.add", (), (3,), on_device=on_device, part=(3, 4))
-    assert told_places(target, DRIVER, on_device=True, read=read) == told
-    assert told_places(target, DRIVER, on_device=False, read=read) == ""
+def test_a_model_and_a_loader_of_the_drivers_own(drive: Drive, caller: str, kind: Kind) -> None:
+    text = TRAIN.format(caller=caller)
+    old, new = "net(x.cuda()) - y.cuda()", "net(x) - y"
+    result = drive(text, old, new)
+    assert result.verdict.kind is kind, result.verdict.reason
+    assert ("as the driver makes them" in result.verdict.reason) == bool(caller)

@@ -11,6 +11,8 @@ class Kind(StrEnum):
     """The verdicts. A closed set."""
 
     CONFIRMED = "confirmed"
+    CONDITIONAL = "conditional"
+    """Confirmed under a condition that the project does not show, which the reason names. Drivers alone end with it."""
     HARMLESS = "harmless"
     NOT_REACHED = "not_reached"
     REFUTED = "refuted"

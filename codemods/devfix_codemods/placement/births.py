@@ -8,6 +8,7 @@ from devfix_codemods.catalogue import TO_DEVICE, Effect, Kind, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.arguments import has_device, is_encoding, keyword
 from devfix_codemods.placement.attributes import Attributes
 from devfix_codemods.placement.batches import Batches
@@ -33,6 +34,7 @@ from devfix_codemods.placement.looked_up import is_looked_up
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import says_host, sounds_like_class
+from devfix_codemods.placement.non_tensors import starts_as_number
 from devfix_codemods.placement.objects import Objects
 from devfix_codemods.placement.omitted_devices import omitted_devices
 from devfix_codemods.placement.opaque_calls import loss_sums, results_of_opaque_calls
@@ -323,11 +325,21 @@ class Births:
                 if function not in self.host_functions and not self.defaults.is_test and not spread:
                     self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))
 
+    @cached_property
+    def _called(self) -> set[Function]:
+        return set(self.calls.values())
+
     def _may_be_tensor(self, parameter: Node) -> bool:
         if parameter in self.callees or str(parameter.extra).startswith("*"):
             return False
         if parameter.op is Op.PARAM and self.kinds.of(parameter) is None and sounds_like_device(str(parameter.extra)):
             return False
+        if (
+            starts_as_number(parameter, ALWAYS)
+            and parameter.function in self._called
+            and not self.kinds.given.get(parameter)
+        ):
+            return False  # all callers leave it out
         return self.kinds.of(parameter) in {None, Kind.TENSOR}
 
     # What families say

@@ -6,20 +6,37 @@ from collections.abc import Iterator, Sequence, Set
 from devfix.replay.harness.targets import Target
 
 
-def told_places(target: Target, driver: str, *, on_device: bool, read: Set[str] = frozenset()) -> str:
-    """Which values are on the host, as the finding says, and with `on_device` which on the accelerator, in words.
+def places_of(
+    target: Target, driver: str, *, on_device: bool, read: Set[str] = frozenset()
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Which values are on the host, as the finding says, and with `on_device` which on the accelerator, in words; and
+    the same of those that the project puts nowhere, as far as it shows.
 
-    Of those that the project puts nowhere, as far as it shows, it is a condition. Where lines ran alone, `read` are the
-    names that these read: the parameters among them count.
+    Where lines ran alone, `read` are the names that these read: the parameters among them count.
     """
     host = target.on_host
     device = [name for name in dict.fromkeys(_on_device(driver, read)) if name not in host] if on_device else []
     shown = [name for name in device if name in target.on_device]
     assumed = [name for name in device if name not in target.on_device]
-    placed = [(_listed(shown), "on the accelerator"), (_listed(host), "on the host, as the finding says")]
-    parts = [f"{names} {where}" for names, where in placed if names]
-    told = f"; with {', and '.join(parts)}" if parts else ""
-    return told + (f"; if {_listed(assumed)} {_be(assumed)} on the accelerator" if assumed else "")
+    placed = [(shown, "on the accelerator"), (host, "on the host, as the finding says")]
+    told = [f"{_listed(names)} {where}" for names, where in placed if names]
+    return told, [f"{_listed(assumed)} {_be(assumed)} on the accelerator"] if assumed else []
+
+
+def made_up(driver: str) -> Sequence[str]:
+    """Which arguments are objects of the driver's own, which stand for models, loaders and options, in words."""
+    calls = (node for node in ast.walk(ast.parse(driver)) if isinstance(node, ast.Call))
+    given = (one for call in calls if ast.unparse(call.func) == "dict" for one in call.keywords)
+    names = [one.arg for one in given if one.arg is not None and _is_stand_in(one.value)]
+    return [f"{_listed(names)} {_be(names)} as the driver makes {'it' if len(names) == 1 else 'them'}"] if names else []
+
+
+def _is_stand_in(value: ast.expr) -> bool:
+    called = (ast.unparse(node.func) for node in ast.walk(value) if isinstance(node, ast.Call))
+    return not _STAND_INS.isdisjoint(called)
+
+
+_STAND_INS = frozenset({"Batches", "Model", "Namespace"})
 
 
 def _be(names: Sequence[str]) -> str:

@@ -15,14 +15,14 @@ from devfix.project.import_graph import DiskFiles, top_of
 from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
 from devfix.replay.comparing import difference
-from devfix.replay.harness.conditions import told_places
+from devfix.replay.harness.conditions import made_up, places_of
 from devfix.replay.harness.known_places import known_places
 from devfix.replay.harness.listings import Listing, listing_of
 from devfix.replay.harness.own_files import is_of_host
 from devfix.replay.harness.reaching import Reached
 from devfix.replay.harness.regions import binds_alone, holds_reasons, names_devices_alone, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
-from devfix.replay.harness.verdicts import Proof
+from devfix.replay.harness.verdicts import LOADED_FROM_ACCELERATOR, Proof
 from devfix.replay.outcomes import FoundDriver, Outcome
 from devfix.replay.patches import Patch
 from devfix.replay.programs import Program
@@ -38,7 +38,9 @@ LAST_BEGINS = 60.0
 """So many seconds after the first function of a file no other one is begun with."""
 MOST_PARTS = 2
 """So many parts of a function are run alone."""
-_ORDER = (Kind.REFUTED, Kind.CONFIRMED, Kind.HARMLESS, Kind.NOT_REACHED, Kind.INCONCLUSIVE)
+_SHOWN = (Kind.CONDITIONAL, Kind.CONFIRMED, Kind.HARMLESS)
+_ORDER = (Kind.REFUTED, *_SHOWN, Kind.NOT_REACHED, Kind.INCONCLUSIVE)
+"""The verdict of the first driver is that of the file: it is confirmed where no part of it rests on a condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,8 @@ class _Driving:
             needs_accelerator=self._needs_accelerator(target.name, first, max(found.part or target.lines)),
             saved_on_host=is_of_host(tree, target.name, first, self._writers),
         ).verdict()
+        if verdict.kind is Kind.CONFIRMED:
+            verdict = self._under_conditions(verdict, target, found, (ours, plain))
         if verdict.kind is Kind.INCONCLUSIVE and found.step is not None:
             verdict = inconclusive(_stopped(target, found))
         if verdict.kind is Kind.HARMLESS and found.is_inert:
@@ -206,6 +210,29 @@ class _Driving:
             verdict = inconclusive(f"`{target.told}` ran, but nothing that reads what the patched lines bind")
         step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
         return Driven(target, verdict, found.text, step, ours, found.absent)
+
+    def _under_conditions(
+        self, verdict: Verdict, target: Target, found: FoundDriver, runs: tuple[Runs, Runs]
+    ) -> Verdict:
+        """What a driver has confirmed, with the places of its values, and under the conditions that it took to hold.
+
+        Of what nothing in the project calls, the callers are users, who have their tensors on a device.
+        """
+        on_device = runs[0].before.device_error is not None
+        read = _read_in(self._patch, found.part)
+        placed, assumed = places_of(target, found.text or "", on_device=on_device, read=read)
+        open_ = ["the program comes to these lines"] if found.part else []
+        errors = (one.before.device_error for one in runs)
+        if any(one is not None and one.message.startswith(LOADED_FROM_ACCELERATOR) for one in errors):
+            open_.append("what is loaded was saved on an accelerator")
+        if not found.part and self._reached.is_used(target.name):
+            open_ += [*assumed, *made_up(found.text or "")]
+        unseen = never_ran(verdict.missed, self._patch.cells)
+        reason = verdict.reason.removesuffix(unseen)
+        reason += f"; with {', and '.join(placed)}" if placed else ""
+        conditions = list(dict.fromkeys([*assumed, *open_]))
+        reason += f"; if {', and '.join(conditions)}" if conditions else ""
+        return replace(verdict, kind=Kind.CONDITIONAL if open_ else Kind.CONFIRMED, reason=reason + unseen)
 
     @cached_property
     def _reached(self) -> Reached:
@@ -317,17 +344,12 @@ def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:
     """The verdict on the file: that of the function that tells most, with what no driver ran."""
     telling = min(driven, key=lambda one: _ORDER.index(one.verdict.kind))
     verdict = telling.verdict
-    if verdict.kind in (Kind.CONFIRMED, Kind.HARMLESS):
-        good = [one.runs.after for one in driven if one.runs is not None and one.verdict.kind in _ORDER[1:3]]
+    if verdict.kind in _SHOWN:
+        good = [one.runs.after for one in driven if one.runs is not None and one.verdict.kind in _SHOWN]
         lines = {line for after in good for name, line in after.reached if name == file}
         missed = tuple(place.first for place in patch.coverage(lines).missed)
         reason = verdict.reason.removesuffix(never_ran(verdict.missed, patch.cells))
-        placed = ""
-        if verdict.kind is Kind.CONFIRMED:
-            on_device = telling.runs is not None and telling.runs.before.device_error is not None
-            read = _read_in(patch, telling.target.part)
-            placed = told_places(telling.target, telling.text or "", on_device=on_device, read=read)
-        verdict = Verdict(verdict.kind, reason + placed + never_ran(missed, patch.cells), missed)
+        verdict = Verdict(verdict.kind, reason + never_ran(missed, patch.cells), missed)
     return Judgement(verdict, telling, driven)
 
 

@@ -61,6 +61,12 @@ class Reached:
         seen = {*seen, (self.path, name)}
         return self._all_callers(name, lambda home, caller, call: home.asks_after(caller, call.lineno, seen), seen)
 
+    def is_used(self, name: str) -> bool:
+        """Whether the project calls a function, or hands it on. Of what torch itself calls, that is not told."""
+        if not name or name.rpartition(".")[2] in {"forward", "__call__"}:
+            return not name
+        return any(caller != name for _, caller, _ in self._uses(name))
+
     def _asks_where_made(self, name: str) -> bool:
         """Whether the constructor of the object asks, of which a method is."""
         owner, _, method = name.rpartition(".")

@@ -90,7 +90,7 @@ def _fix(finding: Finding, change: Change, harness: Harness, judged: Judgement, 
             return FixResult(finding, Kind.REFUTED, broken[part])
     ran = [one for one in judged.all if finding.fix is not None and _ran_all_of(own, harness, one)]
     kinds = [one.verdict.kind for one in ran]
-    found = next((kind for kind in (Kind.CONFIRMED, Kind.HARMLESS) if kind in kinds), None)
+    found = next((kind for kind in (Kind.CONFIRMED, Kind.CONDITIONAL, Kind.HARMLESS) if kind in kinds), None)
     return FixResult(finding, found or Kind.NOT_REACHED)
 
 

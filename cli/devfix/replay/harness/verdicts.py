@@ -14,6 +14,9 @@ from devfix.replay.patches import Patch
 from devfix.replay.verdict_kinds import Kind, Verdict, first_lines, inconclusive
 from devfix.replay.verdicts import BREAKAGES, Runs, decide
 
+LOADED_FROM_ACCELERATOR = "Attempting to deserialize"
+"""How torch's error begins where what was saved on an accelerator is loaded on a machine without one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -63,7 +66,7 @@ class Proof:
         error = self.plain.before.device_error
         if self.runs.before.device_error is not None or self.needs_accelerator:
             return None
-        if self.saved_on_host and error is not None and error.message.startswith("Attempting to deserialize"):
+        if self.saved_on_host and error is not None and error.message.startswith(LOADED_FROM_ACCELERATOR):
             return None
         plain = decide(self.plain, PlainCpu(), self.patches, self.path)
         if plain.kind is Kind.CONFIRMED and self._arose_at_the_bug(self.plain.before):

@@ -14,7 +14,7 @@ FOLDERS = 20
 """Of more folders, those that hold them are counted."""
 
 SAFETIES = ("safe", "unsafe", "suggestion", BY_HAND)
-VERDICTS = ("confirmed", "harmless", "not reached", "inconclusive", "refuted", NOT_REPLAYED)
+VERDICTS = ("confirmed", "conditional", "harmless", "not reached", "inconclusive", "refuted", NOT_REPLAYED)
 STATES = ("open", "fixed", "added")
 
 

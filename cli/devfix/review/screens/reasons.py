@@ -22,7 +22,12 @@ _SAFETY_MEANS = {
     "suggestion": "several weak links lead to it",
     "advice": "nothing to apply: repair it by hand, or ignore it",
 }
-_VERDICT_STYLE = {"confirmed": "bold $text-success", "harmless": "$text-success", "refuted": "bold $text-error"}
+_VERDICT_STYLE = {
+    "confirmed": "bold $text-success",
+    "conditional": "$text-success",
+    "harmless": "$text-success",
+    "refuted": "bold $text-error",
+}
 _DECIDED = {
     Decision.ACCEPTED: "accepted",
     Decision.REFUSED: "refused",
