@@ -90,8 +90,9 @@ def may_be_none(node: Node, guard: Guard) -> bool:
 
 def is_asked_for_none(node: Node) -> bool:
     """Whether the function of a value asks it, somewhere, whether it is None: `while x is not None: x = following()`
-    asks each of those that the name may stand for."""
-    asked = {one for one in node.function.nodes if one.op is Op.PHI and node in one.args} | {node}
+    asks each of those that the name may stand for, where none of them is None by itself."""
+    choices = (one for one in node.function.nodes if one.op is Op.PHI and node in one.args)
+    asked = {node, *(one for one in choices if not any(map(is_none, one.args)))}
     tests = (one for one in node.function.nodes if one.op is Op.COMPARE and len(one.args) == 2)
     return any(comparison(one)[0] == ("none", key(each)) for one in tests for each in asked.intersection(one.args))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.items import is_slice, whole
+from devfix_codemods.ir.items import choices, is_slice, whole
 from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.ir.passing import gives_elements
@@ -225,8 +225,7 @@ class Elements:
             or self._loaders.is_placed_in_place(node)
             or self._births.defaults.are_set
             or self._is_given_placed(node)
-            or whole(node, _PARTS) in self._placed_elsewhere
-            or node in self._placed_elsewhere
+            or not self._placed_elsewhere.isdisjoint({node, *choices(whole(node, _PARTS))})
         ):
             return True
         return self._loaders.may_place(_iterable(node, self._kinds))

@@ -28,8 +28,10 @@ def placed_elsewhere(births: "Births") -> Iterator[Node]:
 def _method(births: "Births", call: Node) -> tuple[Class, Function] | None:
     """The class of the object of which a method is called, where another file has both, and the method."""
     callee = call.args[0]
-    owner = births.kinds.imported_class_of(callee.args[0]) if callee.op is Op.ATTR else None
-    if owner is None or owner in births.module.classes:
+    made = births.kinds.makers(callee.args[0]) if callee.op is Op.ATTR else ()
+    owners = {births.imported.definition(one.args[0]) for one in made}  # be they written as classes are or not
+    owner = owners.pop() if len(owners) == 1 else None
+    if not isinstance(owner, Class) or owner in births.module.classes:
         return None
     methods = (one.methods.get(str(callee.extra)) for one in births.imported.lineage(owner))
     method = next((one for one in methods if one is not None and not one.is_property), None)

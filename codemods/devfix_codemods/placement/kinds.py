@@ -6,7 +6,7 @@ nothing is known.
 
 import ast
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 
@@ -320,8 +320,12 @@ class Kinds(Facts):
 
     def imported_class_of(self, node: Node) -> Class | None:
         """The class of another file of which a value is an object, wherever this file makes it."""
-        found = {self.imported.class_of(one.args[0]) for one in self._makers.get(self.find(node), ())}
+        found = {self.imported.class_of(one.args[0]) for one in self.makers(node)}
         return found.pop() if len(found) == 1 else None
+
+    def makers(self, node: Node) -> Sequence[Node]:
+        """The calls that make a value, and what copies of it."""
+        return self._makers.get(self.find(node), ())
 
     def may_live(self, node: Node) -> bool:
         """Whether a value may be somewhere at all."""
