@@ -325,3 +325,19 @@ SHAPES = """
 def test_a_shape_is_nowhere(placed) -> None:
     assert placed(SHAPES.format(part=".shape")).births == []
     assert placed(SHAPES.format(part="")).births == ["x[0]"]
+
+
+CAMEL = """
+    def predict(net, data, device: torch.device):
+        for sample in torch.utils.data.DataLoader(data):
+            tokens = sample["question"]["tokens"].to(device)
+            graph = sample["scene"]["graph"].to(device)
+            rest = sample["question"]["{key}"]
+            shown = net(tokens, graph)
+            print([(one, other) for one, other in zip(rest, shown)])
+"""
+
+
+@pytest.mark.parametrize(("key", "births"), [("questionId", 0), ("imagePaths", 0), ("answerTokens", 1)])
+def test_words_begin_with_capitals_as_well(placed, key: str, births: int) -> None:
+    assert len(placed(CAMEL.format(key=key)).births) == births

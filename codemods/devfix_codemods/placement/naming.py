@@ -16,6 +16,8 @@ _OTHERWISE = re.compile(
 _NUMBERS = re.compile(r"(?i)(^|_)(id|idx|key|word)s?$")
 _COUNTS = re.compile(r"(?i)^(i|n|nb|num|number_of)_|_(size|count|idx)$")
 _TEXTS = re.compile(r"(?i)(^|_)(text|caption|path|file|filename|sentence|title|url)s?$")
+_CAPITALS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+"""Where words begin in `questionId`."""
 _LENGTHS = frozenset(
     ["length", "lengths", "len", "lens", "seqlen", "seqlens", "size", "sizes", "count", "counts", "num"]
 )
@@ -68,7 +70,7 @@ def _called(node: Node) -> Iterator[str]:
     """The name of a value, or the keys of one of several: `batch["x_path" if swap else "y_path"]`."""
     keys = node.args[1].args if node.op is Op.ITEM and len(node.args) > 1 and node.args[1].op is Op.PHI else ()
     words = [one.extra for one in keys] or [node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra]
-    return (one if isinstance(one, str) else "" for one in words)
+    return (_CAPITALS.sub("_", one) if isinstance(one, str) else "" for one in words)
 
 
 def says_host(node: Node) -> bool:
