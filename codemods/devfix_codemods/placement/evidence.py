@@ -280,6 +280,8 @@ def of_tokenizer(kinds: "Kinds", call: Node) -> None:
 def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     if method in _SELF_METHODS or (method == "type" and len(call.args) > 1):
         kinds.unify(call, base)
+    if base.op is Op.ATTR and base.extra == "data" and method in rows.TENSOR_ONLY:
+        kinds.say(base.args[0], Kind.TENSOR, 1)  # `x.data.t_()`
     if method in rows.TENSOR_ONLY or method == "size":  # of arrays, it is no method
         kinds.say(base, Kind.TENSOR, 2 if method != "size" or len(call.args) > 1 else 1)
     if method == "eval" and _is_part_of_module(kinds, base):
