@@ -188,3 +188,39 @@ def test_whether_they_meet_or_only_fit(placed, program: str, together: bool) -> 
     conflict: Conflict = placed(program).conflicts[0]
     assert conflict.is_supported is not together
     assert (conflict.together > 0.9) is together
+
+
+REBOUND = """
+    net = nn.Linear(3, 3)
+    {between}
+    net = load("net.pt")
+    net = net.to("cuda:0")
+    print(net(torch.rand(3, device="cuda:0")))
+"""
+
+
+@pytest.mark.parametrize("between", ["", "print(net.in_features)"])
+def test_a_module_that_nothing_runs(placed, between: str) -> None:
+    assert "nn.Linear(3, 3)" not in placed(REBOUND.format(between=between)).births
+
+
+@pytest.mark.parametrize("between", ["print(net(torch.rand(3).cuda()))", "print(net(torch.rand(3, device='cuda:0')))"])
+def test_a_module_that_is_run_before(placed, between: str) -> None:
+    assert "nn.Linear(3, 3)" in placed(REBOUND.format(between=between)).births
+
+
+TYPED = """
+    def feed(x: torch.Tensor, n):
+        noise = {made}
+        return torch.cat([x, noise], dim=1)
+"""
+
+
+@pytest.mark.parametrize("made", ["torch.rand(n).type(x.type())", "(2 * torch.rand(n) - 1).type(x.type())"])
+def test_a_type_of_a_tensor_says_its_place(placed, made: str) -> None:
+    assert placed(TYPED.format(made=made)).births == []
+
+
+@pytest.mark.parametrize("made", ["torch.rand(n).type(x.dtype)", "torch.rand(n).type(torch.float16)"])
+def test_a_type_of_elements_says_none(placed, made: str) -> None:
+    assert placed(TYPED.format(made=made)).births == ["torch.rand(n)"]

@@ -341,3 +341,32 @@ CAMEL = """
 @pytest.mark.parametrize(("key", "births"), [("questionId", 0), ("imagePaths", 0), ("answerTokens", 1)])
 def test_words_begin_with_capitals_as_well(placed, key: str, births: int) -> None:
     assert len(placed(CAMEL.format(key=key)).births) == births
+
+
+SHIFT = """
+    class MeanShift(nn.Conv2d):
+        def __init__(self, rgb_range, rgb_mean, rgb_std, sign=-1):
+            super().__init__(3, 3, kernel_size=1)
+            std = torch.Tensor(rgb_std)
+            self.weight.data = torch.eye(3).view(3, 3, 1, 1) / std.view(3, 1, 1, 1)
+            self.bias.data = sign * rgb_range * torch.Tensor(rgb_mean) / std
+"""
+
+
+def test_what_is_computed_of_settings_may_be_a_number(placed) -> None:
+    assert placed(SHIFT).births == []
+
+
+COUNTS = """
+    def tune(opt, models, device: torch.device):
+        dataset = get_dataset(opt)
+        data = dataset.data.to(device)
+        for split in range(opt["splits"]):
+            opt["found"] = dataset.{name}
+            models[split](data)
+"""
+
+
+@pytest.mark.parametrize(("name", "births"), [("num_classes", 0), ("num_node_features", 0), ("weights", 1)])
+def test_an_attribute_that_is_called_a_count_is_a_number(placed, name: str, births: int) -> None:
+    assert len(placed(COUNTS.format(name=name)).births) == births

@@ -63,7 +63,7 @@ _ANNOTATIONS = {
     Kind.NUMBER: {"int", "float", "bool"},
     Kind.TEXT: {"str", "Path"},
     Kind.LOADER: {"DataLoader"},
-    Kind.ARRAY: {"ndarray", "array"},
+    Kind.ARRAY: {"ndarray", "array", "DataArray"},
     Kind.MAPPING: {"dict", "Dict", "Mapping", "MutableMapping"},
     Kind.OPTIMIZER: {"Optimizer"},
 }

@@ -52,7 +52,7 @@ from devfix_codemods.placement.roots import Roots
 from devfix_codemods.placement.saved_files import loaded_again
 from devfix_codemods.placement.shape_arguments import ShapeArguments
 from devfix_codemods.placement.summaries import Wanted
-from devfix_codemods.placement.targets import Targets, is_typed_cuda, is_typed_host
+from devfix_codemods.placement.targets import Targets, is_typed_cuda, is_typed_host, typed_like
 from devfix_codemods.placement.unregistered import Holder, unregistered
 
 
@@ -288,8 +288,8 @@ class Births:
             self._moves.typed(node, base)
         elif method == "type" and any(self.kinds.of(one) is Kind.DTYPE for one in node.args[1:]):
             self.graph.same(base, node, "certain", node.guard)
-        elif method == "type_as" and len(node.args) > 1:
-            self._moves.typed_as(node, base)
+        elif (like := typed_like(node)) is not None:
+            self._moves.typed_as(node, base, like)
         elif method in MAKING:
             self._factories.method(node, base, method)
         elif method in libraries.PLOTS:

@@ -23,7 +23,7 @@ from devfix_codemods.placement.kept_elsewhere import placed_elsewhere
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders, is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_number, sounds_like_text, sounds_otherwise
-from devfix_codemods.placement.non_tensors import has_no_move, holds_mappings
+from devfix_codemods.placement.non_tensors import has_no_move, holds_mappings, is_plain
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.placement.plain_containers import is_container
 from devfix_codemods.placement.replaced_parts import replaced
@@ -122,6 +122,8 @@ class Elements:
             return
         if self._comes_placed(node) or self._is_iterator(node) or has_no_move(node) or self._is_container(node):
             return
+        if is_plain(node):
+            return
         known = [*(sources.get(base, ()) if base is not None else ()), *own]
         if (
             not (self._comes_from_host(node) or self._is_outside_of_classes(node) or self._is_of_own_loop(node))
@@ -189,7 +191,7 @@ class Elements:
 
     def is_of_batch(self, node: Node) -> bool:
         """Whether a value is a loader's batch, or a part of one that is no tensor itself."""
-        if node.op is Op.ATTR and (self._kinds.of(node.args[0]) is Kind.LOADER or node.extra in rows.PLAIN_ATTRIBUTES):
+        if node.op is Op.ATTR and (self._kinds.of(node.args[0]) is Kind.LOADER or is_plain(node)):
             return False  # `loader.dataset`, of which only parts are tensors; `batch[0].shape`
         base = _iterable(node, self._kinds) if node.op in _TAKEN else node
         return base is not node and self._kinds.of(base) is Kind.LOADER

@@ -21,6 +21,7 @@ from devfix_codemods.placement.placed_parts import needs_no_move
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.roots import Roots
 from devfix_codemods.placement.stateless_modules import keeping_methods
+from devfix_codemods.placement.unused_modules import is_for_nothing
 
 
 class Modules:
@@ -138,7 +139,8 @@ class Modules:
         """A module that a call gives, or that is taken out of what another one `by` gives."""
         by = by or node
         if (
-            self._defaults.is_under_device(node)
+            is_for_nothing(self._module, node)
+            or self._defaults.is_under_device(node)
             or self._defaults.managed
             or self._defaults.are_set
             or self._roots.same_module(node) is not None
@@ -224,10 +226,7 @@ class Modules:
     def _constructor_places(self, owner: Class) -> bool:
         """Whether objects move themselves when they are made, and get no parts after that."""
         lineage = tuple(self._kinds.imported.lineage(owner))
-        for one in lineage:
-            constructor = one.methods.get("__init__")
-            if constructor is None:
-                continue
+        for constructor in (one.methods["__init__"] for one in lineage if "__init__" in one.methods):
             if _moves_itself(constructor, lineage):
                 return True
             if any(node.op is Op.CALL and self._makes_part(node) for node in constructor.nodes):

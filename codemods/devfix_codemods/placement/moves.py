@@ -151,9 +151,9 @@ class Moves:
         if not self._targets.is_undone(call):
             self._graph.add(Source(call, CUDA, Birth.MOVE, ("move",)))
 
-    def typed_as(self, call: Node, base: Node) -> None:
-        """`x.type_as(y)`"""
-        self._graph.same(call.args[1], call, "move", call.guard)
+    def typed_as(self, call: Node, base: Node, like: Node) -> None:
+        """`x.type_as(y)`, `x.type(y.type())`"""
+        self._graph.same(like, call, "move", call.guard)
         self._record(call, base)
 
     def after(self, node: Node) -> None:

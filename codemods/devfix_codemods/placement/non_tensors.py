@@ -6,6 +6,7 @@ from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.naming import sounds_like_count
 
 _SET_OF_TENSORS = frozenset({"data", "grad", "requires_grad", "names"})
 """The attributes that programs set of a tensor."""
@@ -77,6 +78,12 @@ def _joins(user: Node, value: Node) -> bool:
     """`torch.stack(rows)`, which takes a list and no tensor."""
     joins = user.op is Op.CALL and user.args[1:2] == (value,)
     return joins and any(effect(canonical(one)) is Effect.SEQUENCE for one in names(user.args[0]))
+
+
+def is_plain(attribute: Node) -> bool:
+    """`x.shape`, `dataset.num_classes`: an attribute that is no tensor, whatever it is of."""
+    plain = attribute.extra in rows.PLAIN_ATTRIBUTES or sounds_like_count(attribute)
+    return attribute.op is Op.ATTR and plain
 
 
 def starts_as_number(node: Node, guard: Guard) -> bool:

@@ -77,12 +77,16 @@ class Operations:
 
     def _may_be_number(self, node: Node, link: str) -> bool:
         """Arithmetic takes numbers as well, and attributes often are numbers."""
-        return link == "operation" and self._kinds.of(node) is None and node.op in {Op.ATTR, Op.PARAM, Op.ITEM}
+        computed = node.op is Op.OPERATION and _is_setting(node)
+        named = node.op in {Op.ATTR, Op.PARAM, Op.ITEM} or computed
+        return link == "operation" and self._kinds.of(node) is None and named
 
 
 def _is_setting(operand: Node) -> bool:
     """Whether a value is what a constructor gets, or a part of that, or is called as a number: as likely as a tensor it
-    is a number of the settings."""
+    is a number of the settings, and so is what is computed of such."""
+    if operand.op is Op.OPERATION:
+        return all(one.op is Op.CONST or _is_setting(one) for one in operand.args)
     given = whole(operand, {Op.ITEM, Op.ATTR})
     return given.op is Op.PARAM and (given.function.name == "__init__" or sounds_like_count(operand))
 

@@ -5,7 +5,7 @@ from collections.abc import Set
 
 from devfix_codemods.catalogue import MOVES, Effect, method_effect
 from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.places import CUDA, HOST, Place, place_of
@@ -75,6 +75,16 @@ def is_typed_host(call: Node) -> bool:
     return bool(given) and all(
         one.startswith("torch.") and one.endswith("Tensor") and one.count(".") == 1 for one in given
     )
+
+
+def typed_like(call: Node) -> Node | None:
+    """`y` of `x.type_as(y)` and of `x.type(y.type())`: the type of a tensor says its place as well."""
+    method = method_name(call)
+    if method == "type_as" and len(call.args) > 1:
+        return call.args[1]
+    asked = call.args[1] if method == "type" and len(call.args) == 2 else None
+    is_type = asked is not None and method_name(asked) == "type" and len(asked.args) == 1
+    return asked.args[0].args[0] if is_type and asked is not None else None
 
 
 def is_cast(call: Node) -> bool:
