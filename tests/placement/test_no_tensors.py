@@ -1,5 +1,7 @@
 """What is no tensor, by what else the program does with it: it has no `.cpu()`, and no `.to`."""
 
+from textwrap import dedent
+
 import pytest
 
 
@@ -370,3 +372,31 @@ COUNTS = """
 @pytest.mark.parametrize(("name", "births"), [("num_classes", 0), ("num_node_features", 0), ("weights", 1)])
 def test_an_attribute_that_is_called_a_count_is_a_number(placed, name: str, births: int) -> None:
     assert len(placed(COUNTS.format(name=name)).births) == births
+
+
+TEXTS = """
+    def infer(net, data, keys, out):
+        for batch in torch.utils.data.DataLoader(data):
+            x = batch[keys.x].cuda()
+            mask = batch[keys.mask].cuda()
+            shown = batch[keys.shown]
+            for i, one in enumerate(net(x, mask)):
+                torch.save(one, {used})
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "births"),
+    [
+        ("os.path.join(out, shown[i])", 0),
+        ("out + shown[i].lower()", 0),
+        ("out[shown[i]]", 1),
+    ],
+)
+def test_a_row_of_texts_by_what_is_done_with_them(placed, used: str, births: int) -> None:
+    assert len(placed("import os\n" + dedent(TEXTS.format(used=used))).births) == births
+
+
+def test_a_key_that_is_an_attribute_has_a_name(placed) -> None:
+    text = TEXTS.replace("keys.shown", "keys.image_path")
+    assert placed(text.format(used="out[shown[i]]")).births == []

@@ -306,6 +306,10 @@ DATASETS_OF_GRAPHS = (
 MOVES_GRAPHS = "transforms.ToDevice"
 """How the name ends of the transform that moves each graph that a data set gives."""
 
+OF_PATHS = frozenset(
+    f"os.path.{one}" for one in ("join", "basename", "dirname", "exists", "isfile", "isdir", "splitext")
+)
+"""Functions that take paths, which are texts."""
 READ_FROM_FILES = {"torchaudio.load": 0}
 """Which element of what a function gives is a tensor that it reads from a file, on the host; others are numbers."""
 

@@ -26,6 +26,9 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
         kinds.say(call, found, 3)
     if qualified in libraries.NUMBERS:
         kinds.say(call, Kind.NUMBER)
+    if qualified in libraries.OF_PATHS:
+        for one in call.args[1:]:
+            _is_text(kinds, one)
     _sorts_of_modules(kinds, call, qualified)
     if effect(qualified) is Effect.OTHER:
         kinds.others.append(call)
@@ -41,6 +44,15 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
                 kinds.say(argument, _KEYWORDS[word], 3)
     if qualified.rpartition(".")[2] in libraries.MODULE_MAKERS:
         kinds.say(call, libraries.kind_of_loaded(qualified.rpartition(".")[0]))
+
+
+def _is_text(kinds: "Kinds", value: Node) -> None:
+    """A text, and what it is taken out of by its place: a row of such."""
+    kinds.say(value, Kind.TEXT, 1)
+    if value.op is Op.ITER or (
+        value.op is Op.ITEM and not isinstance(value.extra, str) and kinds.of(value.args[0]) is None
+    ):
+        kinds.say(value.args[0], Kind.SEQUENCE, 1)
 
 
 def _sorts_of_modules(kinds: "Kinds", call: Node, qualified: str) -> None:
@@ -146,6 +158,8 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
     if owner is not None and method in owner.methods and call not in kinds.calls:
         return
     _receiver(kinds, call, base, method)
+    if method in _OF_TEXTS:
+        _is_text(kinds, base)
     _operand(kinds, call, base, method)
     if method in REGISTERING and owner is not None and len(call.args) > 1 and owner.sets(str(call.args[1].extra)):
         kinds.say(owner.field_of(str(call.args[1].extra)), Kind.TENSOR, 3)
@@ -355,6 +369,8 @@ def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> No
         kinds.say(call, Kind.ARRAY, 1)
 
 
+_OF_TEXTS = frozenset({"startswith", "endswith", "strip", "rstrip", "lstrip", "lower", "upper", "splitlines"})
+"""Methods of texts that tensors, arrays and modules have not."""
 _TYPE = re.compile(r"(?:b?float|u?int|bool|half|double|complex)\d*")
 _DIMENSIONS = frozenset({"dim", "keepdim"})
 """What tensors call what arrays call `axis` and `keepdims`."""

@@ -67,8 +67,9 @@ def sounds_like_count(node: Node) -> bool:
 
 
 def _called(node: Node) -> Iterator[str]:
-    """The name of a value, or the keys of one of several: `batch["x_path" if swap else "y_path"]`."""
-    keys = node.args[1].args if node.op is Op.ITEM and len(node.args) > 1 and node.args[1].op is Op.PHI else ()
+    """The name of a value, or the keys of one of several: `batch["x_path" if swap else "y_path"]`, `batch[keys.x]`."""
+    key = node.args[1] if node.op is Op.ITEM and len(node.args) > 1 else None
+    keys = key.args if key is not None and key.op is Op.PHI else (key,) if key is not None and key.op is Op.ATTR else ()
     words = [one.extra for one in keys] or [node.syntax.id if isinstance(node.syntax, ast.Name) else node.extra]
     return (_CAPITALS.sub("_", one) if isinstance(one, str) else "" for one in words)
 
