@@ -400,3 +400,19 @@ def test_a_row_of_texts_by_what_is_done_with_them(placed, used: str, births: int
 def test_a_key_that_is_an_attribute_has_a_name(placed) -> None:
     text = TEXTS.replace("keys.shown", "keys.image_path")
     assert placed(text.format(used="out[shown[i]]")).births == []
+
+
+STATES = """
+    from tools import build
+    def run(options, path):
+        device = torch.device("cuda")
+        net, data = Net(options).to(device), options.data.to(device)
+        {name} = build(options, net.parameters())
+        {name}.load_state_dict(torch.load(path))
+        return fit(net, {name}, data)
+"""
+
+
+@pytest.mark.parametrize(("name", "births"), [("optimizer", 0), ("lr_sched", 0), ("critic", 1)])
+def test_what_steps_a_model_has_a_state_and_is_no_module(placed, name: str, births: int) -> None:
+    assert len([one for one in placed(STATES.format(name=name)).births if one.startswith("build")]) == births

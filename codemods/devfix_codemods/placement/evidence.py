@@ -14,6 +14,7 @@ from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.ir.simple import REGISTERING
 from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.indices import compared, indices, slices_columns
+from devfix_codemods.placement.naming import sounds_like_optimizer
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.kinds import Kinds
@@ -308,7 +309,7 @@ def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     if method in _STATEFUL:
         kinds.stateful.append(base)
         if method == "load_state_dict":
-            kinds.say(base, Kind.MODULE, 1)
+            kinds.say(base, Kind.OPTIMIZER if sounds_like_optimizer(base) else Kind.MODULE, 1)
     if method == "configure_optimizers":
         kinds.say(base, Kind.MODULE, 1)
     elif method in {"step", "zero_grad"} or "optim" in method or "_lr" in method:

@@ -37,6 +37,7 @@ _OF_HOST = re.compile(r"(?i)(^|_)(cpu|host)(_|$)")
 _MODEL = re.compile(
     r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|generator|discriminator|backbone|policy|critic|actor)\d*$"
 )
+_OPTIMIZER = re.compile(r"(?i)optim|sched|scaler|(?:^|_)opt(?:$|_)")
 _NAMED = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL})
 _OPTIONS = re.compile(r"(?i)pars|arg|opt|cfg|conf|param|setting|flag")
 
@@ -178,6 +179,13 @@ def sounds_like_class(callee: Node) -> bool:
         isinstance(one.extra, str) and one.extra.rpartition(".")[2][:1].isupper()
         for one in (callee.args if callee.op is Op.PHI else (callee,))
     )
+
+
+def sounds_like_optimizer(node: Node) -> bool:
+    """Whether a value is called what steps a model: that has a state as well, and none of a module."""
+    syntax = node.syntax
+    words = (bound_name(node), syntax.id if isinstance(syntax, ast.Name) else node.extra)
+    return any(isinstance(one, str) and _OPTIMIZER.search(one) is not None for one in words)
 
 
 def sounds_like_model(word: str) -> bool:
