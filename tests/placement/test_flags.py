@@ -119,3 +119,26 @@ def test_nothing_is_misplaced_where_the_device_is_the_host(placed, asked: str) -
 @pytest.mark.parametrize("asked", [*(f"not {one}" for one in ON_HOST), *ON_DEVICE, 'device.type in ("cpu", "cuda")'])
 def test_what_is_misplaced_where_the_device_may_be_another(placed, asked: str) -> None:
     assert placed(ASKED.format(asked=asked)).births == ["y"]
+
+
+RETURNS = """
+    def encode(x, latent=False, kept=None):
+        y = x.cuda() * 2
+        if latent:
+            return y.detach().cpu().numpy()
+        if kept is not None:
+            return y.tolist()
+        return y
+    def joined(rows):
+        return np.concatenate([encode(row{given}) for row in rows])
+"""
+
+
+@pytest.mark.parametrize("given", [", latent=True", ", True", ", kept=3"])
+def test_what_constant_arguments_rule_out_is_not_given(placed, given: str) -> None:
+    assert placed(RETURNS.format(given=given)).births == []
+
+
+@pytest.mark.parametrize("given", ["", ", latent=False", ", kept=None", ", latent=row > 0"])
+def test_what_they_leave_is(placed, given: str) -> None:
+    assert len(placed(RETURNS.format(given=given)).births) == 1

@@ -9,7 +9,7 @@ from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import argument, has_device, is_encoding, keyword
 from devfix_codemods.placement.births import Births
-from devfix_codemods.placement.calls import bound, goes_through, left_to_default, method
+from devfix_codemods.placement.calls import bound, goes_through, left_to_default, method, returned
 from devfix_codemods.placement.differentiable import is_held_loss
 from devfix_codemods.placement.dimensions import is_scalar
 from devfix_codemods.placement.host_functions import prepares_data
@@ -66,7 +66,7 @@ class Calls:
             self._graph.enters(callee.args[0], itself, "call", node.guard, site)
         if callee.op is Op.CLASS or called.name == "__init__":
             return
-        for value, guard in called.returns:
+        for value, guard in returned(node, called):
             if not self._kinds.may_live(value):
                 continue
             place = self._births.moves.get(value)

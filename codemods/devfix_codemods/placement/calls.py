@@ -1,13 +1,14 @@
 """Which calls run which functions of the same file, and which values are such functions."""
 
 import ast
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Hashable, Iterator, Mapping, Set
 from types import MappingProxyType
 
 from devfix_codemods.catalogue import TO_DEVICE, Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Class, Function, Guard, Module, Node, Op
-from devfix_codemods.ir.keys import before_methods, name, names, resolved
+from devfix_codemods.ir.keys import before_methods, key, name, names, resolved
+from devfix_codemods.ir.nodes import Literal
 from devfix_codemods.placement.arguments import calls_builtin, is_none, keyword
 
 EMPTY: Mapping[Node, Class] = MappingProxyType({})
@@ -212,6 +213,25 @@ def left_to_default(call: Node, called: Function) -> Iterator[tuple[Node, Node]]
     for word, default in called.defaults.items():
         if called.parameters[word] not in given:
             yield called.parameters[word], default
+
+
+def returned(call: Node, called: Function) -> Iterator[tuple[Node, Guard]]:
+    """What a call may give, and when: of what its constant arguments rule out, nothing."""
+    given = {parameter: one for one, parameter in bound(call, called)} | dict(left_to_default(call, called))
+    known = {key(parameter): one.extra for parameter, one in given.items() if one.op is Op.CONST}
+    for value, guard in called.returns:
+        if not any(_contradicts(known, literal) for literal in guard):
+            yield value, guard
+
+
+def _contradicts(known: Mapping[Hashable, object], literal: Literal) -> bool:
+    """Whether a test of a parameter has another outcome where that is a known constant."""
+    atom, holds = literal
+    if atom in known:
+        return bool(known[atom]) is not holds
+    if isinstance(atom, tuple) and atom[0] == "none" and atom[1] in known:
+        return (known[atom[1]] is None) is not holds
+    return False
 
 
 def spread(call: Node, called: Function) -> Iterator[tuple[Node, Node, object]]:

@@ -9,7 +9,7 @@ from devfix_codemods.ir import Class, Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.arguments import calls_builtin, is_none
-from devfix_codemods.placement.calls import bound, getter, method, own_class
+from devfix_codemods.placement.calls import bound, getter, method, own_class, returned
 from devfix_codemods.placement.evidence import UNKNOWN, gives_weights, of_api, of_item, of_method, of_tokenizer
 from devfix_codemods.placement.looked_up import is_looked_up, makes_module
 from devfix_codemods.placement.naming import bound_name, is_device_text, sounds_like_class
@@ -241,8 +241,8 @@ def _local_call(kinds: "Kinds", node: Node, called: Function) -> None:
     for argument, parameter in bound(node, called):
         kinds.unify(parameter, argument)
         kinds.given[parameter].append(argument)
-    for value, _ in called.returns:
-        if not is_none(value) and not called.yields:
+    for value, _ in returned(node, called) if not called.yields else ():
+        if not is_none(value):
             kinds.unify(node, value)
 
 
