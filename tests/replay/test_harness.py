@@ -524,6 +524,27 @@ def test_names_that_numpy_had_once(drive: Drive, setting: str, absent: tuple[str
     assert result.harness.absent == absent
 
 
+@pytest.mark.parametrize(
+    ("imported", "absent"),
+    [
+        ("from rich.text import Parchment", ("rich.text:Parchment",)),
+        ("from rich.text import Text", ()),
+        ("from rich import tablets, print", ("rich:tablets",)),
+    ],
+)
+def test_names_that_a_package_has_in_other_versions_alone(drive: Drive, imported: str, absent: tuple[str, ...]) -> None:
+    result = drive(f"{imported}\n{POSITIONS}", *ON_X)
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+    assert result.harness is not None
+    assert result.harness.absent == absent
+
+
+@pytest.mark.parametrize("imported", ["from torch.nn import Parchment", "from json import Parchment"])
+def test_names_that_torch_and_python_lack_are_missing(drive: Drive, imported: str) -> None:
+    result = drive(f"{imported}\n{POSITIONS}", *ON_X)
+    assert result.harness is None or not result.harness.absent
+
+
 def test_a_name_that_numpy_never_had(drive: Drive) -> None:
     pytest.importorskip("numpy")
     result = drive(f"import numpy as np\n\nTYPE = np.no_such_type\n{POSITIONS}", *ON_X)

@@ -88,7 +88,7 @@ def _driver_lines(result: ReplayResult) -> list[str]:
     driver = result.harness
     if driver is None or driver.step is not None:
         return []
-    absent = f"; inert stand-ins for {', '.join(driver.absent)}" if driver.absent else ""
+    absent = f"; inert stand-ins for {', '.join(driver.absent).replace(':', '.')}" if driver.absent else ""
     did = f"called `{driver.function}`"
     if driver.lines:
         did = "ran lines {} to {} of `{}` alone".format(*driver.lines, driver.function)

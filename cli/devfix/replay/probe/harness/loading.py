@@ -16,6 +16,7 @@ from .driver import Target, head, script
 
 _MOST = 40
 _BUILDING = ("setup.py", "setup.cfg", "pyproject.toml", ".gitignore", "MANIFEST.in", "CMakeLists.txt", "Makefile")
+_NO_NAME = re.compile(r"cannot import name '(\w+)' from '([\w.]+)' \(")
 _OLD_NAME = re.compile(r"(?:module 'numpy' has no attribute '|`np\.)(\w+)")
 
 
@@ -58,10 +59,12 @@ def stand_in_for(error: BaseException, absent: list[str], target: Target, root: 
 
 
 def _missing(error: BaseException | None, own: set[str], root: Path) -> str | None:
-    """The package that is not installed, the module of the project itself that only its build makes, or the name that
-    numpy had once: `numpy.float`."""
+    """The package that is not installed, the module of the project itself that only its build makes, the name that
+    numpy had once, `numpy.float`, or one that another package has in other versions alone: `scipy.signal:gaussian`."""
     if isinstance(error, AttributeError) and (found := _OLD_NAME.match(str(error))) and found[1] in standins.OF_NUMPY:
         return f"numpy.{found[1]}"
+    if isinstance(error, ImportError) and (name := _lacking(error, own)) is not None:
+        return name
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return None
     if isinstance(error, PackageNotFoundError):  # a project that is not installed asks for its own version
@@ -70,6 +73,16 @@ def _missing(error: BaseException | None, own: set[str], root: Path) -> str | No
     if rest and top in own:
         return error.name if _is_built(error.name, root) else None
     return None if top in sys.modules or top in sys.stdlib_module_names else top
+
+
+def _lacking(error: ImportError, own: set[str]) -> str | None:
+    """What an installed package lacks, and is asked for by name; torch is taken as it is."""
+    found = _NO_NAME.match(str(error))
+    if found is None or found[2].partition(".")[0] in {*own, *sys.stdlib_module_names, "torch"}:
+        return None
+    if found[2] == "numpy" and found[1] in standins.OF_NUMPY:
+        return f"numpy.{found[1]}"
+    return f"{found[2]}:{found[1]}"
 
 
 def _is_built(module: str, root: Path) -> bool:

@@ -152,9 +152,11 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def stand_in(*names: str) -> None:
-    """Have these packages importable, and give numpy those of its old names."""
+    """Have these packages importable, give numpy those of its old names, and others the names that they lack."""
     for one in [one for one in names if one.startswith("numpy.")]:
         numpy, word = importlib.import_module("numpy"), one.partition(".")[2]
         meant = OF_NUMPY[word]
         setattr(numpy, word, getattr(builtins if meant == word else numpy, meant))
+    for module, _, word in [one.partition(":") for one in names if ":" in one]:
+        setattr(importlib.import_module(module), word, StandIn(f"{module}.{word}"))
     sys.meta_path.insert(0, Absent(names))
