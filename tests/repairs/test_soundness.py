@@ -158,3 +158,26 @@ def test_what_a_loop_asks_for_none_is_moved_where_it_is_none_no_more(repairs) ->
                 x, y = ahead.following()
     """
     assert repairs.written(program, Safety.UNSAFE).count("if x is not None:") == 2
+
+
+MEASURED = """
+    class Model:
+        def feed(self, data):
+            self.size = np.array(data["y"].size())
+            self.y = data["y"]
+            self.x = data["x"].to(self.device)
+            if self.noise.size(0) != 3:
+                self.noise.resize_(3)
+        def fit(self, net: nn.Module):
+            net.to(self.device)
+            return F.mse_loss(net(self.x), self.y)
+"""
+
+
+def test_what_is_only_measured_is_not_moved_there(repairs) -> None:
+    assert 'data["y"].size()' in repairs.written(MEASURED, Safety.SUGGESTION)
+
+
+def test_what_is_kept_there_is(repairs) -> None:
+    kept = MEASURED.replace('np.array(data["y"].size())', 'data["y"]').replace('self.y = data["y"]\n', "pass\n")
+    assert 'data["y"].to(self.device)' in repairs.written(kept, Safety.SUGGESTION)

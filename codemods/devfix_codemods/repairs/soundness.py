@@ -60,11 +60,16 @@ _ROWS = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 
 
 def _written(source: Source, conflict: Conflict) -> set[Span]:
-    """What the statements of the path change where it is kept: a call cannot be assigned to, and a copy is not kept."""
+    """What the statements of the path change where it is kept, or only measure: a call cannot be assigned to, and a copy
+    is not kept, or has the same size."""
     statements = {conflict.birth.node.statement, *(step.node.statement for step in conflict.path)}
     nodes = [node for one in statements if one is not None for node in ast.walk(one)]
     targets = [one.target for one in nodes if isinstance(one, ast.AugAssign)]
-    return {source.span(one) for one in (*targets, *(found for node in nodes for found in _changed(node)))}
+    measured = [one.value for one in nodes if isinstance(one, ast.Attribute) and one.attr in _MEASURES]
+    return {source.span(one) for one in (*targets, *measured, *(found for node in nodes for found in _changed(node)))}
+
+
+_MEASURES = frozenset({"shape", "size", "dim", "ndim", "numel", "dtype"})
 
 
 def _changed(node: ast.AST) -> Iterator[ast.expr]:
