@@ -81,3 +81,19 @@ def test_a_model_and_a_loader_of_the_drivers_own(drive: Drive, caller: str, kind
     result = drive(text, old, new)
     assert result.verdict.kind is kind, result.verdict.reason
     assert ("as the driver makes them" in result.verdict.reason) == bool(caller)
+
+
+LINES = """
+import torch
+
+rows = open("/nowhere/at/all").read()
+net = make(rows)
+x = torch.rand(3).cuda()
+print(net(x) + torch.zeros(3))
+"""
+
+
+def test_what_lines_that_ran_alone_were_given_is_told(drive: Drive) -> None:
+    result = drive(LINES, "torch.zeros(3)", "torch.zeros(3, device=x.device)")
+    assert result.verdict.kind is Kind.CONDITIONAL, result.verdict.reason
+    assert "the program comes to these lines, and `net` is as the driver makes it" in result.verdict.reason

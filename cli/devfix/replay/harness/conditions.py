@@ -1,7 +1,7 @@
 """Under which conditions a driver shows what it shows: which of the values that it gives are where."""
 
 import ast
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from devfix.replay.harness.targets import Target
 
@@ -23,11 +23,15 @@ def places_of(
     return told, [f"{_listed(assumed)} {_be(assumed)} on the accelerator"] if assumed else []
 
 
-def made_up(driver: str) -> Sequence[str]:
-    """Which arguments are objects of the driver's own, which stand for models, loaders and options, in words."""
-    calls = (node for node in ast.walk(ast.parse(driver)) if isinstance(node, ast.Call))
+def made_up(driver: str, read: Set[str] = frozenset()) -> Sequence[str]:
+    """Which arguments are objects of the driver's own, which stand for models, loaders and options, in words; of lines
+    that ran alone, all that is given of what these read."""
+    calls = [node for node in ast.walk(ast.parse(driver)) if isinstance(node, ast.Call)]
     given = (one for call in calls if ast.unparse(call.func) == "dict" for one in call.keywords)
     names = [one.arg for one in given if one.arg is not None and _is_stand_in(one.value)]
+    run = (str(one.arg) for call in calls if ast.unparse(call.func) == "part.run" for one in call.keywords)
+    begun = (name for call in calls if ast.unparse(call.func) == "part.begin" for name in _begun(call))
+    names += [one for one in dict.fromkeys((*run, *begun)) if one in read]
     return [f"{_listed(names)} {_be(names)} as the driver makes {'it' if len(names) == 1 else 'them'}"] if names else []
 
 
@@ -56,15 +60,14 @@ def _on_device(driver: str, read: Set[str]) -> Iterator[str]:
         elif isinstance(value, ast.Call) and (ast.unparse(value.func) in ("dict", "part.run") or _makes_subject(node)):
             yield from (one.arg for one in value.keywords if one.arg is not None and _is_on_device(one.value))
         elif isinstance(value, ast.Call) and ast.unparse(value.func) == "part.begin":
-            yield from (one for one in _begun(value) if one in read)
+            yield from (name for name, given in _begun(value).items() if name in read and _is_on_device(given))
 
 
-def _begun(call: ast.Call) -> Iterator[str]:
-    """The names of the parameters that are on the device when the lines before begin."""
+def _begun(call: ast.Call) -> Mapping[str, ast.expr]:
+    """The parameters that are given when the lines before begin."""
     given = call.args[0] if call.args else None
-    for key, value in zip(given.keys, given.values) if isinstance(given, ast.Dict) else ():
-        if isinstance(key, ast.Constant) and _is_on_device(value):
-            yield str(key.value)
+    pairs = zip(given.keys, given.values) if isinstance(given, ast.Dict) else ()
+    return {str(key.value): value for key, value in pairs if isinstance(key, ast.Constant)}
 
 
 def _makes_subject(node: ast.stmt) -> bool:

@@ -225,8 +225,8 @@ class _Driving:
         errors = (one.before.device_error for one in runs)
         if any(one is not None and one.message.startswith(LOADED_FROM_ACCELERATOR) for one in errors):
             open_.append("what is loaded was saved on an accelerator")
-        if not found.part and self._reached.is_used(target.name):
-            open_ += [*assumed, *made_up(found.text or "")]
+        if found.part or self._reached.is_used(target.name):
+            open_ += [*assumed, *made_up(found.text or "", read)]
         unseen = never_ran(verdict.missed, self._patch.cells)
         reason = verdict.reason.removesuffix(unseen)
         reason += f"; with {', and '.join(placed)}" if placed else ""
