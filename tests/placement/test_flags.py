@@ -142,3 +142,60 @@ def test_what_constant_arguments_rule_out_is_not_given(placed, given: str) -> No
 @pytest.mark.parametrize("given", ["", ", latent=False", ", kept=None", ", latent=row > 0"])
 def test_what_they_leave_is(placed, given: str) -> None:
     assert len(placed(RETURNS.format(given=given)).births) == 1
+
+
+CARDS = """
+    def run(path, batches, {name}: int):
+        net = Encoder(path)
+        if {test}:
+            net = net.cuda({name})
+        else:
+            net = net.float()
+        for batch in batches:
+            x = torch.from_numpy(batch)
+            if {test}:
+                x = x.cuda({name})
+            else:
+                x = torch.cat([x, torch.zeros(3)])
+            print(net(x))
+"""
+
+
+@pytest.mark.parametrize("test", ["device != -1", "device > -1", "device >= 0", "not device == -1", "not device < 0"])
+def test_the_number_of_a_card_says_that_there_is_none(placed, test: str) -> None:
+    assert placed(CARDS.format(name="device", test=test)).births == []
+
+
+NUMBERED = """
+    def reach(x: torch.Tensor, {name}: int):
+        if {name} != -1:
+            return torch.arange(3, device=x.device) + x
+        return torch.arange(4) + x
+"""
+
+
+@pytest.mark.parametrize(("name", "births"), [("device", []), ("gpu_id", []), ("offset", ["torch.arange(4)"])])
+def test_another_number_says_nothing_of_cards(placed, name: str, births: list[str]) -> None:
+    assert placed(NUMBERED.format(name=name)).births == births
+
+
+DETECT = """
+    from {home} import Function
+    class Detect(Function):
+        def __init__(self, classes):
+            self.classes = classes
+        def forward(self, boxes, scores):
+            found = torch.zeros(boxes.size(0), self.classes)
+            for i in range(3):
+                found[i] = torch.cat((scores[i], boxes[i]))
+            return found
+    if __name__ == "__main__":
+        detect = Detect(3)
+        print(detect.forward(torch.rand(4, 2), torch.rand(4, 2)).shape)
+"""
+
+
+@pytest.mark.parametrize(("home", "is_module"), [("torch.autograd", False), ("layers", True)])
+def test_a_function_of_autograd_is_no_module(placed, home: str, is_module: bool) -> None:
+    found = placed(DETECT.format(home=home)).conflicts
+    assert any("module-place" in one.links for one in found) == is_module

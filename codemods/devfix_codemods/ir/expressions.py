@@ -217,8 +217,15 @@ class Expressions:
         return self.node(Op.OPERATION, one, (self.value(one.operand),), type(one.op).__name__)
 
     def _compare(self, one: ast.Compare) -> Node:
-        args = (self.value(one.left), *(self.value(each) for each in one.comparators))
+        args = (self._compared(one.left), *map(self._compared, one.comparators))
         return self.node(Op.COMPARE, one, args, tuple(type(each).__name__ for each in one.ops))
+
+    def _compared(self, one: ast.expr) -> Node:
+        """A side of a comparison: `-1` is a constant there, so that a test which stands twice is one."""
+        match one:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return self.node(Op.CONST, one, (), -number)
+        return self.value(one)
 
     def _boolean(self, one: ast.BoolOp) -> Node:
         values: list[Node] = []

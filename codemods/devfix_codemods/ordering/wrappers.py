@@ -162,7 +162,8 @@ def _asks_for_card(node: Node) -> bool:
     operators = node.extra
     if node.op is not Op.COMPARE or not isinstance(operators, tuple) or len(node.args) != 2:
         return False
-    return (operators[0], _number(node.args[1])) in _SENTINELS
+    number = node.args[1]
+    return (operators[0], number.extra if number.op is Op.CONST else None) in _SENTINELS
 
 
 def _number(node: Node) -> object:

@@ -9,7 +9,7 @@ from devfix_codemods.ir.keys import key, name
 from devfix_codemods.ir.nodes import Literal
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.naming import is_device_text
-from devfix_codemods.placement.places import HOST, place_of
+from devfix_codemods.placement.places import HOST, place_of, sounds_like_device
 
 
 def host_tests(module: Module, kinds: Kinds) -> Iterator[Literal]:
@@ -33,6 +33,8 @@ def _compared(node: Node, kinds: Kinds) -> bool | None:
     left, right = node.args
     if _is_type_on_host(left, right):
         return True
+    if _is_number_of_card(left) and right.op is Op.CONST:
+        return _WITHOUT_CARD.get((node.extras[0], right.extra))
     if _asks_for_place(left, kinds):
         named = right.args if right.op is Op.SEQUENCE else (right,)
     elif _asks_for_place(right, kinds):
@@ -41,6 +43,21 @@ def _compared(node: Node, kinds: Kinds) -> bool | None:
         return None
     answers = {_is_host(one, kinds) for one in named}
     return answers.pop() if len(answers) == 1 else None
+
+
+def _is_number_of_card(asked: Node) -> bool:
+    """`device` of `device != -1`, `args.gpu` of `args.gpu >= 0`"""
+    return asked.op in {Op.PARAM, Op.GLOBAL, Op.ATTR} and sounds_like_device(str(asked.extra))
+
+
+_WITHOUT_CARD: dict[tuple[object, object], bool] = {
+    ("Eq", -1): True,
+    ("NotEq", -1): True,
+    ("Gt", -1): False,
+    ("GtE", 0): False,
+    ("Lt", 0): True,
+}
+"""What tests of the number of a card answer where that says that none is used; of `!=`, what `==` would."""
 
 
 def _is_host(named: Node, kinds: Kinds) -> bool | None:

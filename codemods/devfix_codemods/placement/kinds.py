@@ -355,7 +355,12 @@ def _acts_as_module(owner: Class) -> bool:
 
 def _is_unread(base: Node) -> bool:
     """Whether a base of a class may be one of modules, for all that is known of it."""
-    return base.op is not Op.CLASS and not any(one.rpartition(".")[2] in PLAIN_BASES for one in names(base))
+    known = (one.rpartition(".")[2] in PLAIN_BASES or one.startswith(_NO_MODULES) for one in names(base))
+    return base.op is not Op.CLASS and not any(known)
+
+
+_NO_MODULES = ("torch.autograd.", "torch.utils.data.", "torch.optim.")
+"""Where torch has classes that are no modules, though some have a `forward`."""
 
 
 PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})

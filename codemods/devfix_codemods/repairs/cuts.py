@@ -71,6 +71,8 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
         )
     ) or meets_encoding(analysis, conflict, lambda one: _is_written(analysis, source, one)):
         safety = Safety.SUGGESTION
+    if safety is Safety.SUGGESTION and conflict.birth.birth is Birth.READER and _may_be_array(analysis, conflict):
+        return None  # a copy of an array fails, and weak evidence is against more than that
     return Fix(safety, cut.title, cut.edits, since=cut.since, effect=cut.effect)
 
 

@@ -60,7 +60,7 @@ _ROWS = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 
 
 def _written(source: Source, conflict: Conflict) -> set[Span]:
-    """What the statements of the path change where it is kept, or only measure: a call cannot be assigned to, and a copy
+    """What the statements of the path change where it is kept, or only measure: a call cannot be assigned to, a copy
     is not kept, or has the same size."""
     statements = {conflict.birth.node.statement, *(step.node.statement for step in conflict.path)}
     nodes = [node for one in statements if one is not None for node in ast.walk(one)]
