@@ -97,3 +97,22 @@ def test_what_lines_that_ran_alone_were_given_is_told(drive: Drive) -> None:
     result = drive(LINES, "torch.zeros(3)", "torch.zeros(3, device=x.device)")
     assert result.verdict.kind is Kind.CONDITIONAL, result.verdict.reason
     assert "the program comes to these lines, and `net` is as the driver makes it" in result.verdict.reason
+
+
+SHOWN = """
+import numpy as np
+
+
+def first({name}):
+    image, label = {name}[0]
+    return np.asarray(image).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("dataset", Kind.HARMLESS), ("train_dataset", Kind.HARMLESS), ("pair", Kind.CONFIRMED)]
+)
+def test_samples_of_a_data_set_are_on_the_host(drive: Drive, name: str, kind: Kind) -> None:
+    pytest.importorskip("numpy")
+    result = drive(SHOWN.format(name=name), "np.asarray(image)", "np.asarray(image.cpu())")
+    assert result.verdict.kind is kind, result.verdict.reason

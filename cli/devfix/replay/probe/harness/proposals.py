@@ -225,6 +225,8 @@ def _by_uses(about: About, uses: Uses, name: str) -> Iterator[Value]:
     read = uses.methods | set(uses.names)
     if uses.is_loaded:
         yield CHECKPOINT
+    if _DATASETS.search(name.lower()):
+        yield _dataset(uses)
     if read & _MODEL_METHODS:
         yield from MODELS
     elif read & _OPTIMIZER_METHODS:
@@ -330,6 +332,16 @@ def _loader(about: About, uses: Uses) -> Value:
     image = replace(about.wanted or Tensor(shape_of(4)), is_host=True)
     batch: Value = Items((image, *(Tensor((2,), LONG, is_host=True) for _ in range(count - 1))), is_tuple=True)
     return Items((batch, batch), is_loader=True)
+
+
+def _dataset(uses: Uses) -> Value:
+    """Two samples, which are on the host as those of a data set are."""
+    labels = (Tensor((1,), LONG, is_host=True) for _ in range((uses.elements or 2) - 1))
+    sample = Items((Tensor(shape_of(3), is_host=True), *labels), is_tuple=True)
+    return Items((sample, sample))
+
+
+_DATASETS = re.compile(r"(^|_)data_?set$")
 
 
 def _dict(about: About, uses: Uses) -> Named:
