@@ -969,3 +969,28 @@ def test_where_a_notebook_cannot_be_driven_is_told_by_its_cell(tree: Path, simul
 def test_a_notebook_that_cannot_be_read_is_not_driven(tree: Path, simulation: Simulated) -> None:
     result = drive_cells(tree, simulation, "x = 1", "x = 2", "x = 1\nfor\n")
     assert result.verdict.kind is Kind.INCONCLUSIVE
+
+
+BASE = """
+class Base:
+    def __init__(self, args):
+        self.args = args
+        self.count = self.args["count"]
+        self.width = self.args["width"]
+"""
+SETTINGS = """
+import torch
+from pack.base import Base
+
+
+class Trainer(Base):
+    def shifted(self, x: torch.Tensor):
+        return x + torch.zeros(1) * self.count
+"""
+
+
+def test_settings_that_are_read_by_their_keys(drive: Drive, tree: Path) -> None:
+    (tree / "pack").mkdir()
+    (tree / "pack" / "base.py").write_text(BASE)
+    result = drive(SETTINGS, "torch.zeros(1)", "torch.zeros(1, device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason

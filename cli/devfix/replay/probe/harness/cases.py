@@ -271,6 +271,12 @@ class Case:
                     yield from self.put(path, value.having(name, part))
         yield from self.retyped(lambda path: [Named(((name, Tensor(shape_of(2))),))])
 
+    def entries(self) -> Iterator[Arguments]:
+        """Settings that are read by their keys."""
+        for path, value in self.given.all():
+            if isinstance(value, Named) and value.is_object:
+                yield from self.put(path, replace(value, is_object=False))
+
     def no_call(self) -> Iterator[Arguments]:
         yield from self.retyped(lambda path: [FUNCTION, *MODELS])
 

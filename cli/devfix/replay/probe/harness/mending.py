@@ -81,6 +81,7 @@ _MENDS: tuple[tuple[str, Callable[[Case], Iterator[Arguments]]], ...] = (
     (r"KeyError: '?([^']+)'?", Case.key),
     (r"can only concatenate list", Case.numbers_listed),
     (r"object is not callable", Case.no_call),
+    (r"'Namespace' object is not subscriptable|argument of type 'Namespace' is not iterable", Case.entries),
     (r"not iterable|not subscriptable|has no len|not an iterator", Case.no_items),
     (
         r"cannot be interpreted as an integer|only integer tensors|to an index|must be (?:real|int)|not int",
