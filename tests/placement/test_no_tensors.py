@@ -43,6 +43,20 @@ def test_in_a_branch_that_asks_for_a_tensor_it_is(placed, kind: str) -> None:
     assert placed(KINDS.format(kind=kind)).births
 
 
+LACKING = """
+    def read(net: nn.Module, x):
+        given = net.cuda()(x)
+        if hasattr(given, "{name}"):
+            return given
+        return given.numpy()
+"""
+
+
+@pytest.mark.parametrize(("name", "births"), [("cpu", 0), ("detach", 0), ("pixel_values", 1)])
+def test_what_lacks_what_all_tensors_have_is_none(placed, name: str, births: int) -> None:
+    assert len(placed(LACKING.format(name=name)).births) == births
+
+
 TWINS = """
     def train(model, loader, device):
         model.to(device)

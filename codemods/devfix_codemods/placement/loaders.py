@@ -177,7 +177,9 @@ class Loaders:
 
 def is_no_tensor(node: Node, guard: Guard) -> bool:
     """Whether a test has said, on a path, that a value is no tensor."""
-    return is_plain(node, guard) or any("Tensor" in types for types in _tested(node, guard, holds=False))
+    asked = (("call", ("REF", "builtins.hasattr"), key(node), ("const", repr(one))) for one in _OF_ALL_TENSORS)
+    lacks = any((one, False) in guard for one in asked) if guard else False
+    return lacks or is_plain(node, guard) or any("Tensor" in types for types in _tested(node, guard, holds=False))
 
 
 def is_plain(node: Node, guard: Guard) -> bool:
@@ -198,6 +200,8 @@ def _tested(node: Node, guard: Guard, *, holds: bool) -> Iterator[str]:
             yield str(atom[2])
 
 
+_OF_ALL_TENSORS = ("cpu", "to", "cuda", "detach", "device", "numpy")
+"""Attributes that no tensor lacks."""
 _PLAIN = re.compile(r"[(\[{]?(?:(?:str|bytes|int|float|bool|(?:np|numpy)\.ndarray|(?:pathlib\.)?Path),? ?)+[)\]}]?")
 """Types that no tensor has, nor what holds tensors."""
 _ROWS = re.compile(r"[(\[{]?(?:(?:tuple|list|dict|set|frozenset|Sequence|Mapping|Iterable),? ?)+[)\]}]?")
