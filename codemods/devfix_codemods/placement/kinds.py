@@ -21,6 +21,7 @@ from devfix_codemods.placement.data_graphs import data_graphs
 from devfix_codemods.placement.differentiable import differentiable, losses_by_name
 from devfix_codemods.placement.facts import Facts
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
+from devfix_codemods.placement.imported_modules import arrays_of_modules
 from devfix_codemods.placement.named_models import made_and_called, made_beside_modules
 from devfix_codemods.placement.non_tensors import context_of_autograd
 from devfix_codemods.placement.same_class import made_by_one_class
@@ -385,7 +386,7 @@ _OF_USES = (
 """What is said of values by what is done with them, each on the ground of those before it."""
 _OF_MODELS = (
     *(uses.called_models, uses.trained_models, uses.called_parts, uses.computed_by_modules),
-    *(made_beside_modules, made_and_called),
+    *(made_beside_modules, made_and_called, arrays_of_modules),
 )
 PLACELESS = frozenset(
     {Kind.NUMBER, Kind.TEXT, Kind.DTYPE, Kind.DEVICE, Kind.ARRAY, Kind.FUNCTION, Kind.OPTIMIZER, Kind.LOADER}
