@@ -33,7 +33,7 @@ class _Stars:
             if other is None or other.path in self._seen:
                 continue
             if name in other.top_level:
-                return self._imported(other, name)
+                return self._imported(other, name) or self._defined(other, star, name)
             found = self.brought(other, name)
             if found is not None:
                 return found if _exports(other, name) else None
@@ -46,6 +46,13 @@ class _Stars:
         if len(bindings) > 1 or dotted is None or dotted.startswith(".") or not _exports(unit, name):
             return None
         return dotted if not self._project.is_of_project(unit, dotted) else None
+
+    def _defined(self, unit: Unit, star: str, name: str) -> str | None:
+        """The name of what a file of the project defines, as the file that imports everything of it would import it."""
+        bindings = unit.top_level[name]
+        if len(bindings) > 1 or bindings[0].imported is not None or not _exports(unit, name):
+            return None
+        return f"{star}{'' if star.endswith('.') else '.'}{name}"
 
 
 def _exports(unit: Unit, name: str) -> bool:
