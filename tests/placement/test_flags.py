@@ -199,3 +199,24 @@ DETECT = """
 def test_a_function_of_autograd_is_no_module(placed, home: str, is_module: bool) -> None:
     found = placed(DETECT.format(home=home)).conflicts
     assert any("module-place" in one.links for one in found) == is_module
+
+
+SAMPLED = """
+    from torch.autograd import Function
+    import sampling
+    class Sampled(Function):
+        @staticmethod
+        def forward(ctx, points, count):
+            found = torch.zeros(points.shape[0], count, dtype=torch.int32).contiguous()
+            sampling.sample({given}, count, found)
+            return found
+        @staticmethod
+        def backward(ctx, gradient):
+            return None, None
+"""
+
+
+@pytest.mark.parametrize(("given", "births"), [("points", 1), ("points.cpu()", 0)])
+def test_what_a_function_of_autograd_gets_is_where_its_caller_put_it(placed, given: str, births: int) -> None:
+    found = [one.confidence for one in placed(SAMPLED.format(given=given)).conflicts]
+    assert len([one for one in found if one > 0.5]) == births

@@ -34,7 +34,7 @@ from devfix_codemods.placement.looked_up import is_looked_up
 from devfix_codemods.placement.modules import Modules
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import says_host, sounds_like_class
-from devfix_codemods.placement.non_tensors import starts_as_number
+from devfix_codemods.placement.non_tensors import context_of_autograd, starts_as_number
 from devfix_codemods.placement.objects import Objects
 from devfix_codemods.placement.omitted_devices import omitted_devices
 from devfix_codemods.placement.opaque_calls import loss_sums, results_of_opaque_calls
@@ -320,7 +320,8 @@ class Births:
             elif self._may_be_tensor(parameter):
                 if owner is not None and is_input and not is_index(parameter) and not is_only_returned(parameter):
                     self.graph.meets(parameter, self.place_of_module(owner), "forward-input", parameter.guard)
-                link = "forward-input" if is_input else self.expecting.link(parameter, "parameter")
+                is_tensor = is_input or context_of_autograd(function) is not None
+                link = "forward-input" if is_tensor else self.expecting.link(parameter, "parameter")
                 spread = self.graph.is_born(parameter, {Birth.LOADER})
                 if function not in self.host_functions and not self.defaults.is_test and not spread:
                     self.graph.add(Source(parameter, CALLER, Birth.PARAMETER, (link,)))

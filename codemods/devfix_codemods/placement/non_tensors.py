@@ -121,4 +121,10 @@ def context_of_autograd(function: Function) -> tuple[Node, set[Node]] | None:
     backward = owner.methods.get("backward")
     given = [value.args for value, _ in backward.returns if value.op is Op.SEQUENCE] if backward is not None else []
     gradients = zip(parameters[1:], zip(*given))
-    return parameters[0], {one for one, of_each in gradients if all(map(is_none, of_each))}
+    without = {one for one, of_each in gradients if all(map(is_none, of_each))}
+    measured = {one.args[0] for one in function.nodes if one.op is Op.ATTR and one.extra in _MEASURES}
+    return parameters[0], without - measured
+
+
+_MEASURES = frozenset({"shape", "size", "dim", "ndim", "device", "dtype"})
+"""What tensors are asked for, and numbers are not, though no gradient goes through them."""
