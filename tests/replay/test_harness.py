@@ -528,8 +528,8 @@ def test_names_that_numpy_had_once(drive: Drive, setting: str, absent: tuple[str
     ("imported", "absent"),
     [
         ("from rich.text import Parchment", ("rich.text:Parchment",)),
-        ("from rich.text import Text", ()),
-        ("from rich import tablets, print", ("rich:tablets",)),
+        pytest.param("from rich.text import Text", (), marks=pytest.mark.slow),
+        pytest.param("from rich import tablets, print", ("rich:tablets",), marks=pytest.mark.slow),
     ],
 )
 def test_names_that_a_package_has_in_other_versions_alone(drive: Drive, imported: str, absent: tuple[str, ...]) -> None:
@@ -539,6 +539,7 @@ def test_names_that_a_package_has_in_other_versions_alone(drive: Drive, imported
     assert result.harness.absent == absent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imported", ["from torch.nn import Parchment", "from json import Parchment"])
 def test_names_that_torch_and_python_lack_are_missing(drive: Drive, imported: str) -> None:
     result = drive(f"{imported}\n{POSITIONS}", *ON_X)

@@ -28,7 +28,11 @@ CALLERS = {
 }
 
 
-@pytest.mark.parametrize(("caller", "kind", "told"), CALLERS.values(), ids=CALLERS)
+QUICK = ("who has it from somewhere", "who puts it on a device")
+CHOSEN = [pytest.param(*one, id=name, marks=[] if name in QUICK else pytest.mark.slow) for name, one in CALLERS.items()]
+
+
+@pytest.mark.parametrize(("caller", "kind", "told"), CHOSEN)
 def test_callers_of_the_project_may_have_their_values_elsewhere(
     drive: Drive, caller: str, kind: Kind, told: str
 ) -> None:
@@ -37,6 +41,7 @@ def test_callers_of_the_project_may_have_their_values_elsewhere(
     assert told in result.verdict.reason
 
 
+@pytest.mark.slow
 def test_callers_in_other_files_count(drive: Drive, tree: Path) -> None:
     (tree / "main.py").write_text("from pack.ops import positions\n\nprint(positions(open('x').read()))\n")
     assert drive(POSITIONS, *ON_X).verdict.kind is Kind.CONDITIONAL
@@ -57,6 +62,7 @@ def main(path):
 """
 
 
+@pytest.mark.slow
 def test_what_torch_calls_has_its_values_where_the_module_is(drive: Drive) -> None:
     result = drive(FORWARD, "torch.arange(x.shape[0])", "torch.arange(x.shape[0], device=x.device)")
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
@@ -72,6 +78,7 @@ def train(net, loader, epochs=1):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("caller", "kind"), [("", Kind.CONFIRMED), ("\n\n\ndef main(options):\n    train(*options)", Kind.CONDITIONAL)]
 )
@@ -109,6 +116,7 @@ def first({name}):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"), [("dataset", Kind.HARMLESS), ("train_dataset", Kind.HARMLESS), ("pair", Kind.CONFIRMED)]
 )
