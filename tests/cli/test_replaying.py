@@ -419,5 +419,5 @@ def test_what_a_finding_says_is_on_the_host_is_made_there(project: Path, devfix:
     ran = devfix("rewrite", "--diff", "--unsafe", "--replay", "ops.py", "--on", "simulated", "--output-format", "json")
     (replay,) = ran.json["replays"]
     assert replay["verdict"] == "confirmed"
-    assert "with `batch_x` on the accelerator, and `batch_y` on the host, as the finding says" in replay["reason"]
+    assert "; with `batch_y` on the host, as the finding says; if `device` is the accelerator" in replay["reason"]
     assert "batch_y=torch.rand(2, 4)" in replay["harness"]["driver"]

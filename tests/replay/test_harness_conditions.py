@@ -69,10 +69,13 @@ def test_what_torch_calls_has_its_values_where_the_module_is(drive: Drive) -> No
 
 
 TRAIN = """
+import torch
+
+
 def train(net, loader, epochs=1):
     for epoch in range(epochs):
         for x, y in loader:
-            loss = (net(x.cuda()) - y.cuda()).sum()
+            loss = net(x.cuda()).sum() - y.cuda().sum()
             loss.backward()
     return net{caller}
 """
@@ -84,10 +87,17 @@ def train(net, loader, epochs=1):
 )
 def test_a_model_and_a_loader_of_the_drivers_own(drive: Drive, caller: str, kind: Kind) -> None:
     text = TRAIN.format(caller=caller)
-    old, new = "net(x.cuda()) - y.cuda()", "net(x) - y"
-    result = drive(text, old, new)
+    place = "next(net.parameters()).device"
+    result = drive(text, "net(x.cuda()).sum() - y.cuda()", f"net(x.to({place})).sum() - y.to({place})")
     assert result.verdict.kind is kind, result.verdict.reason
     assert ("as the driver makes them" in result.verdict.reason) == bool(caller)
+
+
+@pytest.mark.slow
+def test_what_meets_a_device_error_on_an_accelerator_now_is_not_repaired_for_the_host(drive: Drive) -> None:
+    text = TRAIN.format(caller="")
+    result = drive(text, "net(x.cuda()).sum() - y.cuda()", "net(x).sum() - y")
+    assert result.verdict.kind in (Kind.INCONCLUSIVE, Kind.REFUTED), result.verdict.reason
 
 
 LINES = """
@@ -123,4 +133,54 @@ def first({name}):
 def test_samples_of_a_data_set_are_on_the_host(drive: Drive, name: str, kind: Kind) -> None:
     pytest.importorskip("numpy")
     result = drive(SHOWN.format(name=name), "np.asarray(image)", "np.asarray(image.cpu())")
+    assert result.verdict.kind is kind, result.verdict.reason
+
+
+MOVED = """
+import torch
+
+
+def positions(rows, {name}, scale=1.0):
+    x = {moved}
+    return x * scale + torch.arange(x.shape[0])
+
+
+def main(path, *others):
+    return positions(read(path), *others)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "moved", "told"),
+    [
+        pytest.param("device", "rows.to(device)", "if `device` is the accelerator", id="moved to a device"),
+        pytest.param("like", "rows.to(like.device)", "if `like` is on the accelerator", id="moved to another tensor"),
+        pytest.param("like", "rows[like.shape[0]:]", "if `rows` is on the accelerator", id="moved nowhere"),
+    ],
+)
+def test_a_condition_names_by_what_the_values_live_that_met(drive: Drive, name: str, moved: str, told: str) -> None:
+    text = MOVED.format(name=name, moved=moved)
+    result = drive(text, "torch.arange(x.shape[0])", "torch.arange(x.shape[0], device=x.device)")
+    assert result.verdict.kind is Kind.CONDITIONAL, result.verdict.reason
+    assert told in result.verdict.reason
+    assert result.verdict.reason.count("the accelerator") == 1
+
+
+FOLLOWED = """
+import torch
+
+rows = open("/nowhere/at/all").read()
+x = torch.rand(3).cuda()
+y = x + torch.zeros(3)
+z = {behind}
+"""
+
+
+@pytest.mark.parametrize(
+    ("behind", "kind"),
+    [("y + torch.ones(3)", Kind.INCONCLUSIVE), ("y + 1", Kind.CONDITIONAL), ("open('/nowhere', y)", Kind.CONDITIONAL)],
+    ids=["meets the host", "meets nothing", "cannot run"],
+)
+def test_what_follows_lines_that_ran_alone_meets_no_other_device(drive: Drive, behind: str, kind: Kind) -> None:
+    result = drive(FOLLOWED.format(behind=behind), "torch.zeros(3)", "torch.zeros(3, device=x.device)")
     assert result.verdict.kind is kind, result.verdict.reason

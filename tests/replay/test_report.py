@@ -34,15 +34,18 @@ def test_a_replay_is_a_verdict_and_what_it_rests_on() -> None:
     ]
 
 
+KEPT = Path("/copies/devfix_driver.py")
+
+
 def test_what_a_driver_showed_is_told_as_such() -> None:
     driven = replace(
         result(FAILED, PASSED, Verdict(Kind.CONFIRMED, "it is gone")),
-        harness=Driver("Net.forward", "import torch\n", absent=("timm",), kept=Path("/copies/devfix_driver.py")),
+        harness=Driver("Net.forward", "import torch\n", absent=("timm",), kept=KEPT, left_out=("io.py:3",)),
     )
     told = render([driven])
     assert told[0] == "replay train.py on cuda: confirmed (harness)"
     assert told[-2:] == [
-        "        a driver of devfix's own called `Net.forward`; inert stand-ins for timm",
+        "        a driver of devfix's own called `Net.forward`; inert stand-ins for timm; without io.py:3",
         "        it is /copies/devfix_driver.py",
     ]
     (entry,) = as_json([driven])["replays"]
@@ -51,6 +54,7 @@ def test_what_a_driver_showed_is_told_as_such() -> None:
         "function": "Net.forward",
         "step": None,
         "stand_ins": ["timm"],
+        "left_out": ["io.py:3"],
         "driver": "import torch\n",
         "path": "/copies/devfix_driver.py",
         "lines": None,

@@ -159,7 +159,8 @@ class FoundDriver:
 
     `step` is where it stops short of its end or of the patched lines, and `why`; None where it does not. `absent` are
     the packages with stand-ins, and `reached` the patched lines that it runs; with `is_inert` one of these works on a
-    stand-in. Of a `part` of a function or file the first and last line run alone.
+    stand-in. Of a `part` of a function or file the first and last line run alone. `left_out` are the places of
+    statements that cannot run where files of the project are imported, `path.py:12`.
     """
 
     text: str | None
@@ -169,6 +170,7 @@ class FoundDriver:
     reached: tuple[int, ...] = ()
     is_inert: bool = False
     part: tuple[int, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 _BUSY = 0.5

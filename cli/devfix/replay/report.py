@@ -89,6 +89,7 @@ def _driver_lines(result: ReplayResult) -> list[str]:
     if driver is None or driver.step is not None:
         return []
     absent = f"; inert stand-ins for {', '.join(driver.absent).replace(':', '.')}" if driver.absent else ""
+    absent += f"; without {', '.join(driver.left_out)}" if driver.left_out else ""
     did = f"called `{driver.function}`"
     if driver.lines:
         did = "ran lines {} to {} of `{}` alone".format(*driver.lines, driver.function)
@@ -163,6 +164,7 @@ def _driver(driver: Driver | None) -> dict[str, Any] | None:
         return None
     kept = None if driver.kept is None else str(driver.kept)
     told = {"function": driver.function, "step": driver.step, "stand_ins": list(driver.absent)}
+    told["left_out"] = list(driver.left_out)
     return {**told, "driver": driver.text, "path": kept, "lines": list(driver.lines) or None}
 
 

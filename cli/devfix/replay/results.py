@@ -29,7 +29,8 @@ class Driver:
 
     `text` is None where there is none. `step` is where it came no further; None where the verdict rests on it. `absent`
     are the packages with stand-ins, and `kept` is the file, where copies are kept. `lines` are the first and the last
-    one, where it runs some of the function alone.
+    one, where it runs some of the function alone, and `left_out` the places of statements that cannot run where files
+    of the project are imported.
     """
 
     function: str
@@ -38,6 +39,7 @@ class Driver:
     absent: tuple[str, ...] = ()
     kept: Path | None = None
     lines: tuple[int, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,8 +239,10 @@ def _outcome(ended: Ended, events: Events, cells: Lines | None) -> Outcome:
 
 
 def _driver(event: Driver) -> FoundDriver:
-    absent, reached, part = tuple(event.absent), tuple(event.reached), tuple(event.part)
-    return FoundDriver(event.text, event.step, event.why, absent, reached, event.is_inert, part)
+    absent = tuple(one for one in event.absent if "#" not in one)
+    left_out = tuple(one.partition("#")[0] for one in event.absent if "#" in one)
+    reached, part = tuple(event.reached), tuple(event.part)
+    return FoundDriver(event.text, event.step, event.why, absent, reached, event.is_inert, part, left_out)
 
 
 def _ending(ended: Ended, events: Events) -> Ending:

@@ -7,20 +7,29 @@ from devfix.replay.harness.targets import Target
 
 
 def places_of(
-    target: Target, driver: str, *, on_device: bool, read: Set[str] = frozenset()
+    target: Target,
+    driver: str,
+    *,
+    on_device: bool,
+    read: Set[str] = frozenset(),
+    decisive: Set[str] | None = None,
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Which values are on the host, as the finding says, and with `on_device` which on the accelerator, in words; and
     the same of those that the project puts nowhere, as far as it shows.
 
-    Where lines ran alone, `read` are the names that these read: the parameters among them count.
+    Where lines ran alone, `read` are the names that these read: the parameters among them count. The `decisive` names
+    are those by which the values live that met where the error arose, if that is known.
     """
     host = target.on_host
-    device = [name for name in dict.fromkeys(_on_device(driver, read)) if name not in host] if on_device else []
+    given = dict.fromkeys(_on_device(driver, read)) if on_device else ()
+    device = [name for name in given if name not in host and (decisive is None or name in decisive)]
     shown = [name for name in device if name in target.on_device]
     assumed = [name for name in device if name not in target.on_device]
+    named = [name for name in dict.fromkeys(_devices(driver)) if on_device and name in (decisive or ())]
     placed = [(shown, "on the accelerator"), (host, "on the host, as the finding says")]
     told = [f"{_listed(names)} {where}" for names, where in placed if names]
-    return told, [f"{_listed(assumed)} {_be(assumed)} on the accelerator"] if assumed else []
+    open_ = [(assumed, "on the accelerator"), (named, "the accelerator")]
+    return told, [f"{_listed(names)} {_be(names)} {where}" for names, where in open_ if names]
 
 
 def made_up(driver: str, read: Set[str] = frozenset()) -> Sequence[str]:
@@ -36,8 +45,9 @@ def made_up(driver: str, read: Set[str] = frozenset()) -> Sequence[str]:
 
 
 def _is_stand_in(value: ast.expr) -> bool:
-    called = (ast.unparse(node.func) for node in ast.walk(value) if isinstance(node, ast.Call))
-    return not _STAND_INS.isdisjoint(called)
+    nodes = list(ast.walk(value))
+    called = (ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call))
+    return not _STAND_INS.isdisjoint(called) or any(isinstance(node, ast.Lambda) for node in nodes)
 
 
 _STAND_INS = frozenset({"Batches", "Model", "Namespace"})
@@ -61,6 +71,13 @@ def _on_device(driver: str, read: Set[str]) -> Iterator[str]:
             yield from (one.arg for one in value.keywords if one.arg is not None and _is_on_device(one.value))
         elif isinstance(value, ast.Call) and ast.unparse(value.func) == "part.begin":
             yield from (name for name, given in _begun(value).items() if name in read and _is_on_device(given))
+
+
+def _devices(driver: str) -> Iterator[str]:
+    """The names of the arguments that are the device itself."""
+    for node in ast.walk(ast.parse(driver)):
+        if isinstance(node, ast.Call) and (ast.unparse(node.func) in ("dict", "part.run")):
+            yield from (one.arg for one in node.keywords if one.arg and ast.unparse(one.value) == "device")
 
 
 def _begun(call: ast.Call) -> Mapping[str, ast.expr]:

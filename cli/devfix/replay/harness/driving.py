@@ -18,6 +18,7 @@ from devfix.replay.comparing import difference
 from devfix.replay.harness.conditions import made_up, places_of
 from devfix.replay.harness.known_places import known_places
 from devfix.replay.harness.listings import Listing, listing_of
+from devfix.replay.harness.origins import origins, statements_within
 from devfix.replay.harness.own_files import is_of_host
 from devfix.replay.harness.reaching import Reached
 from devfix.replay.harness.regions import binds_alone, holds_reasons, names_devices_alone, with_parts
@@ -36,6 +37,8 @@ MOST_WAYS = 2
 """Through so many functions it is tried to run the patched lines of one."""
 LAST_BEGINS = 60.0
 """So many seconds after the first function of a file no other one is begun with."""
+MOST_TOLD = 3
+"""So many statements that cannot run are named."""
 MOST_PARTS = 2
 """So many parts of a function are run alone."""
 _SHOWN = (Kind.CONDITIONAL, Kind.CONFIRMED, Kind.HARMLESS)
@@ -56,6 +59,7 @@ class Driven:
     step: str | None = None
     runs: Runs | None = None
     absent: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,9 @@ class _Driving:
             why = obstacle(outcome) or f"failed with {outcome.failure}"
             return Driven(target, inconclusive(f"the search for a driver {why}"), step="search")
         if found.text is None:
-            return Driven(target, inconclusive(_stopped(target, found)), None, found.step, None, found.absent)
+            return Driven(
+                target, inconclusive(_stopped(target, found)), None, found.step, None, found.absent, found.left_out
+            )
         return self._run(target, found)
 
     def _run(self, target: Target, found: FoundDriver) -> Driven:
@@ -209,7 +215,7 @@ class _Driving:
         if verdict.kind is Kind.HARMLESS and found.part and binds_alone(tree, found.part):
             verdict = inconclusive(f"`{target.told}` ran, but nothing that reads what the patched lines bind")
         step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
-        return Driven(target, verdict, found.text, step, ours, found.absent)
+        return Driven(target, verdict, found.text, step, ours, found.absent, found.left_out)
 
     def _under_conditions(
         self, verdict: Verdict, target: Target, found: FoundDriver, runs: tuple[Runs, Runs]
@@ -220,8 +226,12 @@ class _Driving:
         """
         on_device = runs[0].before.device_error is not None
         read = _read_in(self._patch, found.part)
-        placed, assumed = places_of(target, found.text or "", on_device=on_device, read=read)
-        open_ = ["the program comes to these lines"] if found.part else []
+        decisive = self._decisive(target, runs[0].before)
+        placed, assumed = places_of(target, found.text or "", on_device=on_device, read=read, decisive=decisive)
+        open_ = [] if not found.left_out else [f"what cannot run here does elsewhere ({_listed(found.left_out)})"]
+        open_ += ["the program comes to these lines"] if found.part else []
+        if runs[0].after.error is not None and runs[1].after.error is not None:
+            open_.append("what follows, and fails with the driver's values, runs with others")
         errors = (one.before.device_error for one in runs)
         if any(one is not None and one.message.startswith(LOADED_FROM_ACCELERATOR) for one in errors):
             open_.append("what is loaded was saved on an accelerator")
@@ -233,6 +243,25 @@ class _Driving:
         conditions = list(dict.fromkeys([*assumed, *open_]))
         reason += f"; if {', and '.join(conditions)}" if conditions else ""
         return replace(verdict, kind=Kind.CONDITIONAL if open_ else Kind.CONFIRMED, reason=reason + unseen)
+
+    def _decisive(self, target: Target, failed: Outcome) -> Set[str] | None:
+        """The names by which the values live that the failing line of the target reads; None where that is unknown."""
+        own = [line for file, line in failed.frames if file == self.listing.file]
+        tree = ast.parse(self._patch.before)
+        if target.part:
+            first, last = target.part
+            known = [line for line in target.before[first - 1 : last] if line]
+            block = statements_within(tree.body, min(known), max(known)) if known else []
+        else:
+            block = next((node.body for name, node in functions(tree) if name == target.name), [])
+        inside = [line for line in own if block and block[0].lineno <= line <= (block[-1].end_lineno or 0)]
+        if not inside:
+            return None
+        found = origins(block, inside[-1])
+        made = f"{target.name.rpartition('.')[0]}.__init__"
+        init = next((node for name, node in functions(tree) if name == made), None)
+        is_own = any(one.startswith("self.") for one in found)
+        return found | ({one.arg for one in init.args.args} if init is not None and is_own else set())
 
     @cached_property
     def _reached(self) -> Reached:
@@ -334,6 +363,11 @@ def _statements(tree: ast.Module) -> Iterator[tuple[int, int]]:
 
 def _stopped(target: Target, found: FoundDriver) -> str:
     return f'`{target.told}` could not be driven; it stopped at the step "{found.step}": {found.why}'
+
+
+def _listed(places: Sequence[str]) -> str:
+    more = len(places) - MOST_TOLD
+    return ", ".join(places[:MOST_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
 def _is_open(driven: Driven) -> bool:

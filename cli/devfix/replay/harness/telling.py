@@ -79,7 +79,7 @@ def _not_driven(result: ReplayResult, judged: Judgement) -> ReplayResult:
 
 def _told_driver(driven: Driven, step: str | None, kept: Path | None = None) -> Driver:
     target = driven.target
-    return Driver(target.own_name, driven.text, step, driven.absent, kept, target.part)
+    return Driver(target.own_name, driven.text, step, driven.absent, kept, target.part, driven.left_out)
 
 
 def _fix(finding: Finding, change: Change, harness: Harness, judged: Judgement, broken: dict[Part, str]) -> FixResult:

@@ -48,7 +48,7 @@ class Proof:
         shown = self._without_accelerator() or self._until_the_arguments_end(self.runs, self.plain, "the CPU")
         if shown is not None:
             return shown
-        return self._refuted(verdict) if verdict.kind is Kind.REFUTED else verdict
+        return self._broken_on_the_host() or (self._refuted(verdict) if verdict.kind is Kind.REFUTED else verdict)
 
     def _confirmed(self, verdict: Verdict) -> Verdict:
         """The verdict, unless the device error arose elsewhere than at the bug."""
@@ -64,7 +64,8 @@ class Proof:
     def _without_accelerator(self) -> Verdict | None:
         """Code that asks for an accelerator shows its bug where there is none."""
         error = self.plain.before.device_error
-        if self.runs.before.device_error is not None or self.needs_accelerator:
+        met = self.runs.before.device_error or self.runs.after.device_error
+        if met is not None or self.needs_accelerator:
             return None
         if self.saved_on_host and error is not None and error.message.startswith(LOADED_FROM_ACCELERATOR):
             return None
@@ -90,6 +91,14 @@ class Proof:
             return None
         told = f"{error.told} is gone: {error.message}; the driver then ends with {after.error.told}, as on {where}"
         return Verdict(Kind.CONFIRMED, told, first_lines(coverage))
+
+    def _broken_on_the_host(self) -> Verdict | None:
+        """What ran on the plain CPU, and there meets an unbound name now, is broken by the patch."""
+        error = self.plain.after.error
+        if not self.plain.before.passed or error is None or error.type not in BREAKAGES:
+            return None
+        verdict = decide(self.plain, PlainCpu(), self.patches, self.path)
+        return verdict if verdict.kind is Kind.REFUTED else None
 
     def _refuted(self, verdict: Verdict) -> Verdict:
         """The verdict, unless what now fails may be the arguments' fault and not the patch's."""

@@ -52,6 +52,11 @@ class Target:
     new_names: tuple[str, ...] = ()
     new_attributes: tuple[str, ...] = ()
 
+    def is_patched(self, first: int, last: int) -> bool:
+        """Whether one of these lines is new."""
+        known = self.before[first - 1 : last]
+        return not all(known) or any(first <= line <= last for line in self.lines)
+
     @property
     def owner(self) -> str:
         """The class whose method it is."""
@@ -93,7 +98,7 @@ def head(target: Target, absent: Sequence[str], is_run: bool = False) -> str:
             "from typing import Any\n\n",
             "import torch\nfrom torch import nn\n",
             paths,
-            _standing_in(absent),
+            _standing_in(absent, is_run),
             f"\n{_import(target.module, top)}\n\n" if top else "",
             f'device = torch.device("{target.kind}" if {_is_there(target.kind)} else "cpu")\n',
         )
@@ -194,10 +199,21 @@ def _paths(target: Target) -> str:
     return f"\nsys.path[:0] = [{listed}]\n"
 
 
-def _standing_in(absent: Sequence[str]) -> str:
-    if not absent:
-        return ""
-    return f"\n{_source('standins.py')}\n\nstand_in({', '.join(map(repr, absent))})\n"
+def packages(absent: Sequence[str]) -> list[str]:
+    """Those that are no statements."""
+    return [one for one in absent if "#" not in one]
+
+
+def _standing_in(absent: Sequence[str], is_run: bool) -> str:
+    """The stand-ins. With `is_run` the files of the project are imported by what finds out what cannot run."""
+    lines = ""
+    if absent:
+        lines += f"\n{_source('standins.py')}\n\nstand_in({', '.join(map(repr, packages(absent)))})\n"
+    if len(packages(absent)) < len(absent) and not is_run:
+        left_out = ", ".join(repr(one) for one in absent if "#" in one)
+        finder = f"Partly(Path(__file__).resolve().parent, [{left_out}])"
+        lines += f"\n{_source('partly.py')}\n\nsys.meta_path.insert(0, {finder})\n"
+    return lines
 
 
 def _source(file: str) -> str:

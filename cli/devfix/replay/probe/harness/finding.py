@@ -12,7 +12,7 @@ import torch
 from .calling import Caller
 from .driver import Target, script
 from .loading import Loaded, load
-from .parting import STANDING, loosely_loaded, search_parts, with_body
+from .parting import STANDING, search_parts
 from .searching import MESSAGE, Found, Search, inside, told
 from .subjects import Called
 from .uses import names_in
@@ -31,18 +31,17 @@ def search(target: Target, root: Path, tell: Tell) -> None:
     loaded = load(target, root, Caller(IMPORT_SECONDS, inside(root), _watched(target, root)))
     caller = Caller(CALL_SECONDS, inside(root), _watched(target, root))
     if target.name and loaded.attempt.error is not None:
-        tell(Found(None, "import", told(loaded.attempt, root), loaded.absent))
-    absent = list(loaded.absent)
+        tell(Found(None, "import", told(loaded.attempt, root), tuple(loaded.absent)))
+        return
+    absent = loaded.absent
     if not target.name:
         if not _run(target, loaded, root, tell):
             search_parts(target, absent, root, caller, tell, None)
         return
-    is_whole = loaded.attempt.error is None
-    names = loaded.names if is_whole else loosely_loaded(target, root, absent)
-    search = _called(target, names, absent, root, caller, tell if is_whole else _nobody)
-    if search is None or not (is_whole and search.is_complete):
+    search = _called(target, loaded.names, absent, root, caller, tell)
+    if search is None or not search.is_complete:
         best = search.best[1] if search is not None and search.best is not None else None
-        search_parts(target if is_whole else with_body(target, root), absent, root, caller, tell, best)
+        search_parts(target, absent, root, caller, tell, best)
 
 
 def _seed_what_is_there() -> None:
@@ -58,17 +57,13 @@ def _called(
 ) -> Search | None:
     """The search for arguments of a call."""
     try:
-        subject = Called(target, {**names, **STANDING}, root, tuple(absent))
+        subject = Called(target, {**names, **STANDING}, root, absent)
     except (LookupError, ValueError, TypeError, SyntaxError, AttributeError) as error:
         tell(Found(None, "signature", str(error)[:MESSAGE], tuple(absent)))
         return None
     search = Search(target, subject, absent, caller, root)
     search.run(tell)
     return search
-
-
-def _nobody(_found: Found) -> None:
-    """What is found is no driver, as the file's imports do not run."""
 
 
 def _run(target: Target, loaded: Loaded, root: Path, tell: Tell) -> bool:
@@ -82,7 +77,8 @@ def _run(target: Target, loaded: Loaded, root: Path, tell: Tell) -> bool:
     why = told(attempt, root) if failed else "" if reached else "the patched lines did not run"
     text = script(target, loaded.absent) if reached and loaded.absent else None
     step = "run" if failed else None if reached else "reach the patched lines"
-    tell(Found(text, step or (None if text else "target"), why, loaded.absent, reached, bool(attempt.inert)))
+    absent = tuple(loaded.absent)
+    tell(Found(text, step or (None if text else "target"), why, absent, reached, bool(attempt.inert)))
     return step is None
 
 

@@ -10,9 +10,11 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
+from .. import errors
 from . import standins
-from .calling import DRIVER, Attempt, Caller
-from .driver import Target, head, script
+from .calling import DRIVER, Attempt, Caller, TooSlow
+from .driver import Target, head, packages, script
+from .partly import Partly
 
 _MOST = 40
 _BUILDING = ("setup.py", "setup.cfg", "pyproject.toml", ".gitignore", "MANIFEST.in", "CMakeLists.txt", "Makefile")
@@ -22,11 +24,44 @@ _OLD_NAME = re.compile(r"(?:module 'numpy' has no attribute '|`np\.)(\w+)")
 
 @dataclass(frozen=True)
 class Loaded:
-    """The driver's names once its imports ran, and the packages that have stand-ins; or why they do not run."""
+    """The driver's names once its imports ran, and the packages that have stand-ins; or why they do not run.
+
+    In `absent` stand also the statements of the project that are left out. It grows where more is missing later.
+    """
 
     names: dict[str, Any]
-    absent: tuple[str, ...]
+    absent: list[str]
     attempt: Attempt
+
+
+class Finding(Partly):
+    """Finds out which statements cannot run here.
+
+    None is left out that the patch changes, that is a `raise`, or whose error is one of devices.
+    """
+
+    def __init__(self, target: Target, root: Path, absent: list[str]) -> None:
+        super().__init__(root, absent)
+        self._target, self._own = target, own_packages(target, root)
+
+    def do(self, statement: Any, file: str, flags: int, names: dict[str, Any]) -> None:
+        """Run a statement of a file, or leave it out from now on where it cannot run."""
+        try:
+            super().do(statement, file, flags, names)
+        except (Exception, SystemExit) as error:
+            missing = _missing(error, self._own, self.root)
+            if (missing is not None and missing not in self.left_out) or not self.leave_out(statement, file, error):
+                raise
+            self.stands_for(statement, file, names)
+
+    def leave_out(self, statement: Any, file: str, error: BaseException) -> bool:
+        """Leave a statement out from now on, if the error with which it ends allows that."""
+        is_own = file == str(self.root / self._target.file)
+        is_patched = is_own and self._target.is_patched(statement.lineno, statement.end_lineno)
+        if isinstance(statement, ast.Raise) or is_patched or errors.device_error(error) is not None:
+            return False
+        self.left_out.append(self.told(statement, file))
+        return True
 
 
 def load(target: Target, root: Path, caller: Caller) -> Loaded:
@@ -34,24 +69,38 @@ def load(target: Target, root: Path, caller: Caller) -> Loaded:
     sys.path[:0] = [str(root / path) for path in target.paths]
     own = own_packages(target, root)
     absent: list[str] = []
+    finder: Finding | None = None
     while True:
         finders = list(sys.meta_path)
         names: dict[str, Any] = {"__name__": "__main__", "__file__": str(root / "devfix_driver.py")}
         text = head(target, absent, is_run=True) if target.name else script(target, absent, is_run=True)
         attempt = caller.run(compile(text, DRIVER, "exec"), names)
         missing = _missing(attempt.error, own, root) or _broken(attempt, root)
-        if missing is None or missing in absent or missing in own or len(absent) == _MOST:
-            return Loaded(names, tuple(absent), attempt)
-        absent.append(missing)
+        if missing is not None and missing not in absent and missing not in own and len(packages(absent)) < _MOST:
+            absent.append(missing)
+        elif finder is None and _failed_in_import(attempt, target, root):
+            finder = Finding(target, root, absent)
+            finders.insert(0, finder)
+        else:
+            return Loaded(names, absent, attempt)
         sys.meta_path[:] = finders
         _forget(root, absent)
+
+
+def _failed_in_import(attempt: Attempt, target: Target, root: Path) -> bool:
+    """Whether an error arose while a file of the project was imported."""
+    if attempt.error is None or isinstance(attempt.error, TooSlow) or target.name:
+        return isinstance(attempt.error, (Exception, SystemExit))
+    frames = [trace.tb_frame.f_code for trace in attempt.trace]
+    own = [one.co_filename for one in frames if one.co_name == "<module>" and one.co_filename.startswith(str(root))]
+    return isinstance(attempt.error, ImportError) or any(file != str(root / target.file) for file in own)
 
 
 def stand_in_for(error: BaseException, absent: list[str], target: Target, root: Path) -> str | None:
     """Have one more package stand in, and added to those that are absent, where an error says that it is missing."""
     own = own_packages(target, root)
     missing = _missing(error, own, root)
-    if missing is None or missing in absent or missing in own or len(absent) >= _MOST:
+    if missing is None or missing in absent or missing in own or len(packages(absent)) >= _MOST:
         return None
     absent.append(missing)
     standins.stand_in(missing)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import copy
 import dataclasses
 import inspect
@@ -72,13 +71,16 @@ class Trying(Part):
             refuses = (
                 isinstance(error, Left) or isinstance(statement, ast.Raise) or errors.device_error(error) is not None
             )
-            if refuses or self._is_stale(error) or self._is_patched(statement) or time.monotonic() > self._latest:
+            if refuses or self._is_patched(statement) or time.monotonic() > self._latest:
                 raise UnfitError from error
+            if self._is_stale(error) and self.finder is not None and self.finder.leave_out(statement, self.file, error):
+                super().do(statement, line)
+                return
             self.left_out = (*self.left_out, statement.lineno)
             self.lost.update(one.id for one in ast.walk(statement) if _is_stored(one))  # type: ignore[attr-defined]
 
     def _is_stale(self, error: BaseException) -> bool:
-        """Whether an import asks a module of the project for what that has not: then nobody comes any further."""
+        """Whether an import asks a module of the project for what that has not."""
         if not isinstance(error, ImportError):
             return False
         top = (error.name or "").partition(".")[0]
@@ -110,6 +112,7 @@ class Trying(Part):
         other = copy.copy(self)
         other.names = {**self.names} if self.name else self.names
         other.statements = copy.deepcopy(self.statements)
+        other.rest = copy.deepcopy(self.rest)
         return other
 
 
@@ -169,17 +172,17 @@ class Lines:
 
 
 def search_parts(
-    target: Target, absent: Sequence[str], root: Path, caller: Caller, tell: Tell, best: Arguments | None
+    target: Target, absent: list[str], root: Path, caller: Caller, tell: Tell, best: Arguments | None
 ) -> None:
     """Look for values for the parts of a target, and tell of each with which patched lines run."""
-    listed, latest, count = list(absent), time.monotonic() + PARTS_SECONDS, 0
+    latest, count = time.monotonic() + PARTS_SECONDS, 0
     for lines in target.parts:
         if time.monotonic() > latest:
             return
-        subject = _lines(target, (lines[0], lines[1]), root, listed, best)
+        subject = _lines(target, (lines[0], lines[1]), root, absent, best)
         if subject is None:
             continue
-        search = Search(target, subject, listed, caller, root)
+        search = Search(target, subject, absent, caller, root)
         search.run(lambda found: None)
         if search.best is not None and search.best[0][0]:
             _, given, attempt = search.best
@@ -209,23 +212,6 @@ def _head(target: Target, absent: Sequence[str]) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__", **STANDING}
     exec(head(dataclasses.replace(target, name=""), absent, is_run=True), names)
     return names
-
-
-def loosely_loaded(target: Target, root: Path, absent: list[str]) -> dict[str, Any]:
-    """What the driver finds bound where of the file's own statements only some can run."""
-    names = _head(target, absent)
-    part = Trying(target, root, (1, 1), names["device"], absent)
-    with contextlib.suppress(Exception, SystemExit, TooSlow), quiet():
-        part.load()
-    return {**part.names, **names}
-
-
-def with_body(target: Target, root: Path) -> Target:
-    """The target, of which first of all its whole body is run."""
-    function = definition(ast.parse((root / target.file).read_bytes()), target.name.split("."))
-    body = [one for one in function.body if one.end_lineno >= min(target.lines, default=0)] if function else []
-    whole = [(function.body[0].lineno, function.body[-1].end_lineno)] if body else []
-    return dataclasses.replace(target, parts=(*whole, *target.parts))
 
 
 def _began(tree: ast.Module, target: Target, best: Arguments | None) -> Arguments:

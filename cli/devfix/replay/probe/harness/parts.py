@@ -39,8 +39,10 @@ class Part:
         future = [one for one in self.tree.body if isinstance(one, ast.ImportFrom) and one.module == "__future__"]
         self.flags = __future__.annotations.compiler_flag if future else 0
         self.statements: list[Any] = []
+        self.rest: list[Any] = []
         self.owner: Any = None
         self.names: dict[str, Any] = {}
+        self.finder: Any = next((one for one in sys.meta_path if hasattr(one, "stands_for")), None)
         complete(file)
         find_checkpoints()
 
@@ -103,6 +105,7 @@ class Part:
         for index, statement in enumerate(block):
             if statement.lineno >= self.first:
                 self.statements = [one for one in block[index:] if one.lineno <= self.last]
+                self.rest = [one for one in block[index:] if one.lineno > self.last]
                 return
             if statement.end_lineno >= self.first:
                 blocks = list(inner_blocks(statement))
@@ -138,7 +141,9 @@ class Part:
         if line is not None:
             for one in ast.walk(statement):
                 one.lineno = one.end_lineno = line  # type: ignore[attr-defined]
-        if statement.lineno not in self.left_out:
+        finder = self.finder if line is None else None
+        stands_in = finder is not None and finder.stands_for(statement, self.file, self.names)
+        if not stands_in and statement.lineno not in self.left_out:
             self.execute([statement])
 
     def attempt(self, action: Any) -> None:
@@ -164,8 +169,34 @@ class Part:
         torch.manual_seed(0)
         try:
             self.execute(self.statements)
+            self.follow()
         except Left as left:
             self.names["returned"] = left.args[0] if left.args else None
         read = [one for part in self.statements for one in ast.walk(part)]
         for name in sorted({"returned", *(one.id for one in read if isinstance(one, ast.Name))}):
             show(name, self.names.get(name))
+
+    def follow(self) -> None:
+        """Run what stands behind the lines in their block, as far as it goes on with what they bind.
+
+        It fails where that meets something on another device: then they alone do not repair it.
+        """
+        kept, bound = dict(self.names), {name for name, is_stored in _names(self.statements) if is_stored}
+        for statement in self.rest:
+            read = {name for name, is_stored in _names([statement]) if not is_stored}
+            calls = [ast.unparse(one.func) for one in ast.walk(statement) if isinstance(one, ast.Call)]
+            if hasattr(statement, "body") or not (read & bound or all(one.startswith("torch.") for one in calls)):
+                break
+            try:
+                self.execute([statement])
+            except Exception as error:
+                if any(word in str(error) for word in ("device", "cuda", "backend")):
+                    raise
+                break
+        self.names.update(kept)
+
+
+def _names(statements: list[Any]) -> list[tuple[str, bool]]:
+    """The names in statements, and whether they are bound there."""
+    found = [one for statement in statements for one in ast.walk(statement) if isinstance(one, ast.Name)]
+    return [(one.id, isinstance(one.ctx, ast.Store)) for one in found]

@@ -37,7 +37,8 @@ _STALE = 30
 class Found:
     """The driver, and the step at which it stops short of the patched lines or of its end; None where it does not.
 
-    `reached` are the patched lines that it runs; with `is_inert` one of them works on a stand-in.
+    `absent` are packages with stand-ins, and statements of the project that are left out; `reached` are the patched
+    lines that it runs; with `is_inert` one of them works on a stand-in.
     Of a `part` the first and last line run alone.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import unittest
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from .values import Arguments
 class Called:
     """The function as it was imported and as its text says: its parameters, and those of its class's constructor."""
 
-    def __init__(self, target: Target, names: dict[str, Any], root: Path, absent: tuple[str, ...]) -> None:
+    def __init__(self, target: Target, names: dict[str, Any], root: Path, absent: Sequence[str]) -> None:
         self._target, self._names, self._absent = target, names, absent
         self.wanted = frozenset(target.lines)
         self.tree = ast.parse((root / target.file).read_bytes())
