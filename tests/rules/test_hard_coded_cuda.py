@@ -9,6 +9,16 @@ from devfix_codemods.source import Source
 CODE = "DVF501"
 
 SILENT = {
+    "for what a map calls": """
+        import torch
+        def batch_to_device(batch):
+            images, maps = batch
+            return images.cuda(), list(map(lambda x: x.cuda(), maps))
+        def training_step(net, batch):
+            images, maps = batch
+            with torch.autocast(device_type="cuda"):
+                return net(images), maps
+    """,
     "a device for a trainer that takes cards alone": """
         import lightning as L
         import torch
