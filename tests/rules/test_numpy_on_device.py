@@ -1720,3 +1720,54 @@ def test_what_is_changed_in_place_is_not_copied(rule, line: str) -> None:
 def test_what_is_read_is(rule) -> None:
     program = "import numpy as np\nimport torch\ndef f(x: torch.Tensor):\n    return np.sort(x.mean(0))\n"
     assert rule.findings(program) != ()
+
+
+OF_A_CLASS = """
+from numbers import Number
+import numpy as np
+import torch
+def density(value, std):
+    scale = np.log(std) if {test} else {other}
+    return value - scale
+def use(value, std):
+    return torch.exp(density(value, std.cuda()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "other", "copied"),
+    [
+        ("isinstance(std, Number)", "torch.log(std)", False),
+        ("not torch.is_tensor(std)", "torch.log(std)", False),
+        ("torch.is_tensor(std)", "np.log(std + 1)", True),
+    ],
+)
+def test_what_is_asked_for_a_class_of_another_module(rule, test: str, other: str, copied: bool) -> None:
+    assert any(rule.safeties(OF_A_CLASS.format(test=test, other=other))) is copied
+
+
+LISTS_TOO = """
+import numpy as np
+import torch
+def words(out):
+    {first}
+    return np.argmax({read}, axis=-1)
+def main(model, x, device):
+    model.to(device)
+    return words(model(x.to(device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "read", "copied"),
+    [
+        ("out = out.cpu().data.numpy() if not isinstance(out, list) else out", "out", False),
+        ("out = out.softmax(-1) if not isinstance(out, list) else out", "out", False),
+        ("out = out.cpu().softmax(-1)", "out.data.numpy()", False),
+        ("out = out.softmax(-1) if len(out) > 1 else out", "out.data.numpy()", True),
+        ("out = out.softmax(-1)", "out.data.numpy()", True),
+    ],
+)
+def test_what_comes_from_a_branch_for_lists_is_not_copied(rule, first: str, read: str, copied: bool) -> None:
+    edits = [one.fix.edits for one in rule.findings(LISTS_TOO.format(first=first, read=read)) if one.fix]
+    assert len(edits) == copied

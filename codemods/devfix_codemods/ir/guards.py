@@ -104,7 +104,10 @@ def literal(node: Node) -> Literal:
 
 
 def _is_instance(value: Node, types: Node) -> Hashable:
-    return "isinstance", key(value), ast.unparse(types.syntax) if isinstance(types.syntax, ast.expr) else key(types)
+    if isinstance(types.syntax, ast.expr):
+        return "isinstance", key(value), ast.unparse(types.syntax)
+    named = name(types)
+    return "isinstance", key(value), named.removeprefix("builtins.") if named is not None else key(types)
 
 
 def _same_test(node: Node) -> Literal | None:

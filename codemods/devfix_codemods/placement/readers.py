@@ -207,7 +207,9 @@ class Readers:
             self._together()
 
     def _add(self, value: Node, call: Node) -> None:
-        is_other = is_other_than_tensor(value, call.guard) and not self._holds_tensors(value)
+        ways = zip(value.args, value.extras) if value.op is Op.PHI else [(value, call.guard)]
+        tested = any(isinstance(under, frozenset) and is_other_than_tensor(one, under) for one, under in ways)
+        is_other = (tested or is_other_than_tensor(value, call.guard)) and not self._holds_tensors(value)
         is_other = is_other or any(starts_as_number(one, call.guard) for one in self._births.roots(value))
         if is_other or any(self._may_be_array(one, call) for one in (value, *call.args[1:])):
             return
@@ -304,14 +306,17 @@ class Readers:
     def _detached(self) -> None:
         """What is detached, `x.data` and `x.grad` are probably on a device: they come from training.
 
-        What is detached of a batch from which the function moves what it computes with does not.
+        What is detached of a batch from which the function moves what it computes with does not, and what is detached
+        of a move is where that put it.
         """
         left = LeftParts(self._births)
         aware = any(self._speaks_of_device(one) for one in self._births.module.nodes())
         link = "detached" if aware else "detached-unaware"
         for node in self._births.module.nodes():
             read = node.args[0] if method_name(node) == "detach" else node
-            if (read is not node or (node.op is Op.ATTR and self._is_of_tensor(node))) and read.args[0] not in left:
+            if read is node and not (node.op is Op.ATTR and self._is_of_tensor(node)):
+                continue
+            if read.args[0] not in left and not any(map(self._births.is_move, wholes(read.args[0]))):
                 self._graph.add(Source(node, CUDA, Birth.COPIED, (link,)))
 
     def _speaks_of_device(self, node: Node) -> bool:
