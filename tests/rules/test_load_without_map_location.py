@@ -1590,3 +1590,31 @@ def test_what_is_assigned_is_not_copied(rule, how: str) -> None:
 @pytest.mark.parametrize("how", ["", ", False", ", strict=False"])
 def test_what_is_copied_may_be_loaded_anywhere(rule, how: str) -> None:
     assert rule.safeties(RESTORED.format(how=how)) == [Safety.SAFE]
+
+
+RESOLVED = """
+import torch
+class Trainer:
+    def __init__(self, net, path, device={default}):
+        if device == {compared}:
+            self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        else:
+            self.device = torch.device(device)
+        self.model = net.to(self.device)
+        self.state = torch.load(path)
+        self.model.load_state_dict(self.state["net"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "compared", "wanted"),
+    [
+        ('"auto"', '"auto"', "self.device"),
+        ('"cuda"', '"best"', "self.device"),
+        ('"cpu"', '"cpu"', "device"),
+        ('"cuda:0"', '"mps"', "device"),
+    ],
+)
+def test_what_may_be_a_word_for_a_device_is_none(rule, default: str, compared: str, wanted: str) -> None:
+    program = RESOLVED.format(default=default, compared=compared)
+    assert f"torch.load(path, map_location={wanted})" in rule.fixed(program, unsafe=True)

@@ -1,6 +1,7 @@
 """Which expressions name a device at a point of the program, whatever is to be moved there."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
@@ -105,6 +106,8 @@ def _told(analysis: Analysis, call: Node) -> Node | None:
 def _is_chosen(analysis: Analysis, node: Node, even_cuda: bool) -> bool:
     """Whether a value is a device, and not in any case CUDA, or the host."""
     values = values_of(node)
+    if node.op is not Op.PHI and any(map(_may_be_word, values or [node])):
+        return False
     if values and not even_cuda and all(is_accelerator(analysis, one) for one in values):
         return False
     for one in values or [node]:
@@ -113,6 +116,23 @@ def _is_chosen(analysis: Analysis, node: Node, even_cuda: bool) -> bool:
             return analysis.kinds.of(node) in {Kind.DEVICE, Kind.TEXT, None}
     place = place_of(node, analysis.kinds)
     return place is not None and place.where is Where.DEVICE and analysis.kinds.of(node) in {Kind.DEVICE, None}
+
+
+def _may_be_word(node: Node) -> bool:
+    """Whether a parameter may be a text that torch takes for no device, such as `"auto"`: by default, or as it is
+    compared with one."""
+    if node.op is not Op.PARAM:
+        return False
+    default = node.function.defaults.get(str(node.extra))
+    compared = (one for one in node.function.module.users.get(node, ()) if one.op is Op.COMPARE)
+    others = [each for one in compared for each in one.args if each is not node]
+    others += [each for one in others if one.op is Op.SEQUENCE for each in one.args]
+    texts = (one.extra for one in (*others, *([default] if default is not None else ())) if one.op is Op.CONST)
+    return any(isinstance(one, str) and _TAKEN.match(one) is None for one in texts)
+
+
+_TAKEN = re.compile(r"(?:cpu|cuda|mps|xpu|npu|hpu|xla|mlu|musa|meta|privateuse\w*)(?:\W|$)")
+"""How texts begin that torch takes for devices."""
 
 
 def values_of(node: Node) -> list[Node]:
