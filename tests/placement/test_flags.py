@@ -220,3 +220,32 @@ SAMPLED = """
 def test_what_a_function_of_autograd_gets_is_where_its_caller_put_it(placed, given: str, births: int) -> None:
     found = [one.confidence for one in placed(SAMPLED.format(given=given)).conflicts]
     assert len([one for one in found if one > 0.5]) == births
+
+
+LEFT_OFF = """
+    def safe(states, scale, unnormalize{default}):
+        if unnormalize:
+            states = states * scale.cuda()
+        return states.norm() + states[0]
+    def main(scale):
+        state = torch.zeros(4)
+        return safe(state, scale{given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "given", "meets"),
+    [
+        ("=False", "", False),
+        ("", ", False", False),
+        ("=None", "", False),
+        ("=True", "", True),
+        ("=False", ", True", True),
+        ("", ", len(scale)", True),
+    ],
+)
+def test_what_a_call_gives_meets_nothing_that_its_constants_rule_out(
+    placed, default: str, given: str, meets: bool
+) -> None:
+    program = LEFT_OFF.format(default=default, given=given)
+    assert placed(program).births == (["torch.zeros(4)"] if meets else [])

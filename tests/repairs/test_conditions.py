@@ -122,3 +122,31 @@ def test_the_caller_has_the_flag_of_what_it_calls(repairs) -> None:
 def test_what_a_comprehension_makes_several_times_is_told_once(repairs) -> None:
     program = "net = nn.Linear(3, 3).cuda()\nrows = [net(torch.zeros(3) + one) for one in (1, 2)]\n"
     assert len(repairs.findings(program)) == 1
+
+
+STORED = """
+    class Graphs:
+        def __init__(self, {flag}=False):
+            self.{flag} = {flag}
+            self.device = torch.device({device})
+        def make(self, adjacency, count):
+            edges = self.convert(adjacency)
+            if self.{flag}:
+                edges = edges.to(self.device)
+            y = torch.tensor([count])
+            return edges + y
+"""
+CHOSEN = '"cuda" if torch.cuda.is_available() else "cpu"'
+
+
+@pytest.mark.parametrize(
+    ("flag", "device", "wanted"),
+    [
+        ("store_there", CHOSEN, "edges.device"),
+        ("use_cuda", CHOSEN, "self.device"),
+        ("fast", '"cuda" if fast else "cpu"', "self.device"),
+    ],
+)
+def test_a_flag_that_chooses_no_device_may_be_off(repairs, flag: str, device: str, wanted: str) -> None:
+    added = repairs.added(STORED.format(flag=flag, device=device))
+    assert added == [f"y = torch.tensor([count], device={wanted})"]

@@ -56,3 +56,71 @@ def test_what_no_tensor_can_be_asked_for(repairs, used: str) -> None:
 @pytest.mark.parametrize("used", ["output", "output.mean(0)", "output[0]", "torch.stack([output, output])"])
 def test_what_tensors_are_asked_for(repairs, used: str) -> None:
     assert repairs.added(BESIDE.format(used=used)) == ["output = output.cuda()"]
+
+
+REBUILT = """
+    class Sample:
+        pass
+    def rebuild(rows, keys):
+        sample = Sample()
+        for k in keys:
+            {first}
+            rows[k] = torch.from_numpy(rows[k])
+        {last}
+        return sample
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "is_container"),
+    [
+        ("pass", "sample.__dict__ = rows", True),
+        ("rows[k].append(k)", "sample.x = rows", True),
+        ("pass", "sample.x = rows", False),
+    ],
+)
+def test_a_container_by_its_use_has_no_device(repairs, first: str, last: str, is_container: bool) -> None:
+    assert (
+        any("rows.device" in one for one in repairs.added(REBUILT.format(first=first, last=last))) is not is_container
+    )
+
+
+CALLED = """
+    from tqdm import tqdm
+    def similarity(model: nn.Module, x, target{default}):
+        x = x.cuda()
+        out = model(x, target)
+        loss = {used}
+        return loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "used", "is_moved"),
+    [("", "target(out)", False), ("=tqdm", "out.sum()", False), ("", "out.sum()", True)],
+)
+def test_a_function_that_is_given_is_not_moved(repairs, default: str, used: str, is_moved: bool) -> None:
+    added = repairs.added(CALLED.format(default=default, used=used))
+    assert any("target" in one for one in added) is is_moved, added
+
+
+TRIMMED = """
+    def trim(front, wave, lengths, most):
+        rows = front(wave.squeeze(-1))
+        out = torch.zeros([rows.shape[0], most], dtype=rows.dtype, device=rows.device)
+        for i in range(rows.shape[0]):
+            n = lengths[i] // 4
+            start = torch.rand([1]) * (n - most)
+            start = torch.floor(start[0]).long()
+            out[i] = {used}
+        return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "is_made_there"),
+    [("rows[i, start : most + start]", False), ("rows[i, start:]", False), ("rows[i] + start[None]", True)],
+)
+def test_bounds_of_slices_belong_on_no_device(repairs, used: str, is_made_there: bool) -> None:
+    added = repairs.added(TRIMMED.format(used=used))
+    assert any("torch.rand([1], device=" in one for one in added) is is_made_there, added

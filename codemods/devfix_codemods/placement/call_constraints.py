@@ -6,10 +6,11 @@ from functools import cached_property
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import argument, has_device, is_encoding, keyword
 from devfix_codemods.placement.births import Births
-from devfix_codemods.placement.calls import bound, goes_through, left_to_default, method, returned
+from devfix_codemods.placement.calls import bound, goes_through, left_to_default, method, returned, ruled_out
 from devfix_codemods.placement.differentiable import is_held_loss
 from devfix_codemods.placement.dimensions import is_scalar
 from devfix_codemods.placement.host_functions import prepares_data
@@ -58,9 +59,10 @@ class Calls:
     def _local(self, node: Node, called: Function) -> None:
         site = node.index + 1
         given = {parameter: value for value, parameter in bound(node, called)}
+        under = joined(node.guard, ruled_out(node, called))
         for parameter, value in (*given.items(), *left_to_default(node, called)):
             if self._kinds.may_live(value):
-                self._graph.flows(value, parameter, "call", node.guard, site)
+                self._graph.flows(value, parameter, "call", under, site)
         callee, itself = node.args[0], called.object_node
         if callee.op is Op.ATTR and itself is not None and called.owner in self._kinds.module_classes:
             self._graph.enters(callee.args[0], itself, "call", node.guard, site)

@@ -224,6 +224,15 @@ def returned(call: Node, called: Function) -> Iterator[tuple[Node, Guard]]:
             yield value, guard
 
 
+def ruled_out(call: Node, called: Function) -> Guard:
+    """What the constant arguments of a call say of the tests in what it runs: `(flag, False)` for `f(x, flag=False)`."""
+    tested = {atom for node in called.nodes for atom, _ in node.guard}
+    given = {parameter: one for one, parameter in bound(call, called)} | dict(left_to_default(call, called))
+    known = ((key(parameter), one.extra) for parameter, one in given.items() if one.op is Op.CONST)
+    said = [each for atom, value in known for each in ((atom, bool(value)), (("none", atom), value is None))]
+    return frozenset((atom, holds) for atom, holds in said if atom in tested)
+
+
 def _contradicts(known: Mapping[Hashable, object], literal: Literal) -> bool:
     """Whether a test of a parameter has another outcome where that is a known constant."""
     atom, holds = literal

@@ -23,7 +23,7 @@ from devfix_codemods.placement.kept_elsewhere import placed_elsewhere
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders, is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_number, sounds_like_text, sounds_otherwise
-from devfix_codemods.placement.non_tensors import has_no_move, holds_mappings, is_plain
+from devfix_codemods.placement.non_tensors import has_no_move, holds_mappings, is_function, is_plain
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.placement.plain_containers import is_container
 from devfix_codemods.placement.replaced_parts import replaced
@@ -122,7 +122,7 @@ class Elements:
             return
         if self._comes_placed(node) or self._is_iterator(node) or has_no_move(node) or self._is_container(node):
             return
-        if is_plain(node):
+        if is_plain(node) or (is_function(node) and not self._kinds.is_module(node)):
             return
         known = [*(sources.get(base, ()) if base is not None else ()), *own]
         if (

@@ -12,6 +12,7 @@ from devfix_codemods.ir.keys import names
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import parameters
 from devfix_codemods.placement.indices import indices
+from devfix_codemods.placement.slice_bounds import is_bound
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -58,7 +59,7 @@ class Joined:
     def ends_on_host(self, node: Node, depth: int = 0) -> bool:
         """Whether every use of a value, or of what alone is computed of it, makes numbers, lists or arrays of it, or
         picks with it from another one: that asks for no device."""
-        users = [*self._telling(node)]
+        users = [*filter(self._is_read, self._telling(node))]
         if depth == MOST_JOINED or not users or node in self._kept:
             return False
         return all(
@@ -198,9 +199,11 @@ def _says_little(node: Node, user: Node) -> bool:
 
 
 def _reads(node: Node, user: Node) -> bool:
-    """`x.tolist()`, `float(x)`, `np.sum(x)`, and `y[x]`, where an index of the host may pick from a device."""
+    """`x.tolist()`, `float(x)`, `np.sum(x)`, `y[:x]`, and `y[x]`, where an index of the host may pick from a device."""
     if user.op is Op.ITEM:
         return user.args[0] is not node
+    if is_bound(user):
+        return True
     if user.op is Op.ATTR and not names(user):
         return method_effect(str(user.extra)) in {Effect.SYNC, Effect.TO_HOST, Effect.NEEDS_HOST}
     if user.op is not Op.CALL or user.args[0] is node:

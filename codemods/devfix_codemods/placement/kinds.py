@@ -14,7 +14,7 @@ from devfix_codemods.catalogue import Kind, canonical, is_module_class, librarie
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement import uses
+from devfix_codemods.placement import containers_by_use, slice_bounds, uses
 from devfix_codemods.placement.annotations import annotated
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.data_graphs import data_graphs
@@ -381,7 +381,9 @@ _OF_USES = (
         uses.parts_of_displays,
     ),
     *(uses.given_and_got, uses.parts_of_one, uses.given_to_modules, uses.moved_callables, uses.moved_operands),
-    *(uses.masked, uses.filled_by_keys, uses.keys, made_by_one_class, uses.called_with_encodings, uses.sliced),
+    *(uses.masked, containers_by_use.holds_lists, containers_by_use.kept_as_attributes),
+    *(containers_by_use.filled_by_keys, containers_by_use.keys, slice_bounds.bounds),
+    *(made_by_one_class, uses.called_with_encodings, uses.sliced),
 )
 """What is said of values by what is done with them, each on the ground of those before it."""
 _OF_MODELS = (

@@ -202,6 +202,9 @@ def _tested(node: Node, guard: Guard, *, holds: bool) -> Iterator[str]:
 
 _OF_ALL_TENSORS = ("cpu", "to", "cuda", "detach", "device", "numpy")
 """Attributes that no tensor lacks."""
-_PLAIN = re.compile(r"[(\[{]?(?:(?:str|bytes|int|float|bool|(?:numbers\.)?(?:Number|Real|Integral)|(?:np|numpy)\.ndarray|(?:pathlib\.)?Path),? ?)+[)\]}]?")
+_PLAIN = re.compile(
+    r"[(\[{]?(?:(?:str|bytes|int|float|bool|(?:numbers\.)?(?:Number|Real|Integral)|(?:np|numpy)\.ndarray"
+    r"|(?:pathlib\.)?Path),? ?)+[)\]}]?"
+)
 """Types that no tensor has, nor what holds tensors."""
 _ROWS = re.compile(r"[(\[{]?(?:(?:tuple|list|dict|set|frozenset|Sequence|Mapping|Iterable),? ?)+[)\]}]?")

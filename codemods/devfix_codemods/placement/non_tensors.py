@@ -22,6 +22,19 @@ def is_used_as_object(node: Node) -> bool:
     return is_given_attributes(node)
 
 
+def is_function(node: Node) -> bool:
+    """Whether a parameter is called, or is a function or a class by default."""
+    if node.op is not Op.PARAM:
+        return False
+    default = node.function.defaults.get(str(node.extra))
+    if default is not None and default.op in _CALLABLE:
+        return True
+    return any(one.op is Op.CALL and one.args[0] is node for one in node.function.module.users.get(node, ()))
+
+
+_CALLABLE = frozenset({Op.REF, Op.FUNCTION, Op.CLASS})
+
+
 def is_given_attributes(node: Node) -> bool:
     """`options.rate = 0.1`: whether a value gets attributes that tensors have not."""
     return any(one.base is node and one.is_attribute and one.key not in _SET_OF_TENSORS for one in node.function.stores)

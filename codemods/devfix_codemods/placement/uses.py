@@ -9,7 +9,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.elements import VALUE
 from devfix_codemods.ir.items import is_slice
-from devfix_codemods.ir.keys import key, method_name, name, names, resolved
+from devfix_codemods.ir.keys import key, name, names, resolved
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.arguments import is_encoding, is_none
 from devfix_codemods.placement.calls import bound, returned_at
@@ -254,31 +254,6 @@ def masked(kinds: "Kinds") -> None:
             kinds.say(node, Kind.TENSOR, 1)
 
 
-def filled_by_keys(kinds: "Kinds") -> None:
-    """`state[f"{name}.version"] = x`: what is filled under texts that are computed is a dictionary of states."""
-    for store in kinds.module.stores:
-        base, index = store.base, store.index
-        if index is not None and base.op is Op.PARAM and kinds.of(base) is None and _is_computed_text(index):
-            kinds.say(base, Kind.MAPPING, 1)
-
-
-def _is_computed_text(key: Node) -> bool:
-    return isinstance(key.syntax, ast.JoinedStr) or method_name(key) == "format"
-
-
-def keys(kinds: "Kinds") -> None:
-    """What a dictionary is asked for is a text or a number, and so is what picks a module, or an optimizer."""
-    picked = [(node, node.args[0], index) for node in kinds.module.of(Op.ITEM) for index in node.args[1:]]
-    stored = [(one.value, one.base, one.index) for one in kinds.module.stores]
-    for value, base, index in (*picked, *stored):
-        if index is None or kinds.of(index) is not None:
-            continue
-        if kinds.of(base) is Kind.MAPPING or (base.op is Op.CALL and name(base.args[0]) in libraries.MAPPINGS):
-            kinds.say(index, Kind.TEXT, 1)
-        elif kinds.of(value) in _PICKED:
-            kinds.say(index, Kind.NUMBER, 1)
-
-
 def _is_mask(kinds: "Kinds", index: Node) -> bool:
     """Whether an index is a comparison of tensors, or computed of such."""
     if index.op is Op.OPERATION and index.extra in _LOGICAL:
@@ -336,7 +311,6 @@ _COMPUTED = frozenset({Op.OPERATION, Op.COMPARE, Op.CALL, Op.ITEM})
 _MOVING = frozenset({"to", "cuda", "cpu"})
 _TAKEN = UNKNOWN | {Op.ATTR}
 """What may be a part of a batch, and of any kind."""
-_PICKED = frozenset({Kind.MODULE, Kind.OPTIMIZER, Kind.LOADER, Kind.TOKENIZER})
 _LOGICAL = frozenset({"BitAnd", "BitOr", "BitXor", "Invert"})
 _TRANSFORMS = "torchvision.transforms."
 _SHAPE = frozenset({"shape", "size", "ndim", "dim"})

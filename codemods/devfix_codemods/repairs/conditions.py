@@ -1,6 +1,7 @@
 """Moves that need an accelerator, and the conditions under which the program makes them."""
 
 import ast
+import re
 from collections.abc import Hashable
 from dataclasses import replace
 
@@ -144,9 +145,28 @@ def _may_fail(analysis: Analysis, told: ast.expr, way: Node, point: Point) -> bo
 
 
 def _is_doubtful(analysis: Analysis, told: ast.expr, way: Node, point: Point) -> bool:
+    """Whether a move is made under a flag that may be off where the device is no host."""
     device = _named(told, point)
-    unknown = device is not None and any(one.op in _UNKNOWN for one in _origins(analysis, device))
-    return unknown and any(_is_flag(*one) for one in condition(analysis, way) - point.guard)
+    flags = [atom for atom, holds in condition(analysis, way) - point.guard if _is_flag(atom, holds)]
+    if device is None or not flags:
+        return False
+    if any(one.op in _UNKNOWN for one in _origins(analysis, device)):
+        return True
+    asked = _asked_for(analysis, device)
+    return not any(atom in asked or _OF_CUDA.search(str(atom)) for atom in flags)
+
+
+def _asked_for(analysis: Analysis, device: Node) -> set[Hashable]:
+    """What is asked where a device is chosen."""
+    values = list(_origins(analysis, device))
+    for one in values:  # grows
+        values += [each for each in one.args if each not in values]
+    guards = (each for one in values for each in (one.guard, *one.extras) if isinstance(each, frozenset))
+    return {atom for guard in guards for atom, _ in guard}
+
+
+_OF_CUDA = re.compile(r"(?i)cuda|gpu|accelerator|is_available")
+"""Flags that say whether there is an accelerator."""
 
 
 def _is_flag(atom: Hashable, holds: bool) -> bool:
