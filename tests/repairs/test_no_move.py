@@ -124,3 +124,41 @@ TRIMMED = """
 def test_bounds_of_slices_belong_on_no_device(repairs, used: str, is_made_there: bool) -> None:
     added = repairs.added(TRIMMED.format(used=used))
     assert any("torch.rand([1], device=" in one for one in added) is is_made_there, added
+
+
+OF_A_LIST = """
+    def joined(rows):
+        labels, splits = [], [0]
+        for row in rows:
+            labels.append(row)
+            splits.append(splits[-1] + row.size(0))
+        return torch.cat(labels), {splits}
+    def run(rows, names, give, device):
+        label, splits = joined(rows)
+        label = label.to(device)
+        return give(label, splits)
+"""
+
+
+@pytest.mark.parametrize(
+    ("splits", "is_moved"),
+    [("splits[1:-1]", False), ("splits", False), ("torch.tensor(splits)[1:]", True), ("torch.cat(rows)", True)],
+)
+def test_a_slice_of_a_list_is_a_list(repairs, splits: str, is_moved: bool) -> None:
+    added = repairs.added(OF_A_LIST.format(splits=splits))
+    assert ("splits = splits.to(device)" in added) is is_moved, added
+
+
+GIVEN_ON = """
+    def fit(model, features, {name}, data):
+        rows = torch.Tensor(np.array(data))
+        return step(model, features, rows, {name})
+    def step(model, features, rows, fit_by):
+        return (features + rows), fit_by
+"""
+
+
+@pytest.mark.parametrize("name", ["fit_function", "on_end_callback", "loss_fn"])
+def test_a_function_by_its_name_has_no_device(repairs, name: str) -> None:
+    assert not any(f"{name}.device" in one for one in repairs.added(GIVEN_ON.format(name=name)))
+    assert any("features.device" in one for one in repairs.added(GIVEN_ON.format(name=name)))

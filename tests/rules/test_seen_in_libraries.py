@@ -8,6 +8,18 @@ from devfix_codemods.rules import all_rules
 from devfix_codemods.source import Source
 
 SILENT = {
+    "models of OpenMMLab place what their steps get": """
+        import torch
+        from mmengine.runner import Runner
+        from project.registry import MODELS
+        def test(config, checkpoint):
+            model = MODELS.build(config.model)
+            if torch.cuda.is_available():
+                model = model.cuda()
+            for data in Runner.build_dataloader(config.test_dataloader):
+                batch = model.data_preprocessor(data, training=False)
+                print(batch, model.test_step(data))
+    """,
     "a device string with an index of the cpu": """
         import torch
         def run(device="cuda:0"):

@@ -215,6 +215,10 @@ LOADING = {"load_from_checkpoint": 1}
 COMPUTING = frozenset("forward generate get_image_features get_text_features encode_image encode_text".split())
 """Methods of modules of many libraries that compute with their parameters, and move nothing that they get."""
 
+OPENMMLAB = frozenset({"mmcv", "mmengine"})
+PLACING_STEPS = frozenset({"train_step", "val_step", "test_step", "data_preprocessor"})
+"""What OpenMMLab's models place the batch by that they get (mmengine.model.BaseModel)."""
+
 ENCODERS = frozenset({"clip.tokenize", "clip.clip.tokenize", "open_clip.tokenize"})
 """Functions that make tensors of texts, on the host. (Tokenizers are told so, by `return_tensors="pt"`.)"""
 

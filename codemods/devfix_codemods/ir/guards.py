@@ -94,6 +94,8 @@ def literal(node: Node) -> Literal:
         return comparison(node)
     if node.op is Op.CALL and name(node.args[0]) == "builtins.isinstance" and len(node.args) == 3:
         return _is_instance(node.args[1], node.args[2]), True
+    if node.op is Op.CALL and name(node.args[0]) == "builtins.bool" and len(node.args) == 2:
+        return literal(node.args[1])
     if node.op is Op.CALL and name(node.args[0]) == "torch.is_tensor" and len(node.args) == 2:
         return ("isinstance", key(node.args[1]), "torch.Tensor"), True
     if node.op is Op.PHI and (same := _same_test(node)) is not None:

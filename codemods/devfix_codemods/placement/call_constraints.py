@@ -166,9 +166,13 @@ class Calls:
     def _method_of_module(self, node: Node, base: Node, method: str, owner: Class | None) -> None:
         if method in _GIVING_ITSELF or is_cast(node):
             self._graph.same(base, node, "certain", node.guard)
-        elif method not in _KEEPING and not is_encoding(node):
+        elif method not in _KEEPING and not is_encoding(node) and not self._places_batches(method, owner):
             given = (base, *self._births.unmoved_arguments(node))
             self._meet(node, given, self._strength_of_method(node, owner), scalars=False)
+
+    def _places_batches(self, method: str, owner: Class | None) -> bool:
+        """`model.test_step(batch)` of a model that a framework builds."""
+        return method in libraries.PLACING_STEPS and owner is None and self._births.imports(libraries.OPENMMLAB)
 
     def _strength_of_method(self, node: Node, owner: Class | None) -> str:
         """How surely a method computes with the parameters of its module: of one that nothing defines here, less."""

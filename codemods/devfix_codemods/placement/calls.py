@@ -225,7 +225,7 @@ def returned(call: Node, called: Function) -> Iterator[tuple[Node, Guard]]:
 
 
 def ruled_out(call: Node, called: Function) -> Guard:
-    """What the constant arguments of a call say of the tests in what it runs: `(flag, False)` for `f(x, flag=False)`."""
+    """What the constant arguments of a call say of the tests in what it runs: `flag` fails for `f(x, flag=False)`."""
     tested = {atom for node in called.nodes for atom, _ in node.guard}
     given = {parameter: one for one, parameter in bound(call, called)} | dict(left_to_default(call, called))
     known = ((key(parameter), one.extra) for parameter, one in given.items() if one.op is Op.CONST)

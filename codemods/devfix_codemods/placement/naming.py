@@ -15,6 +15,7 @@ _OTHERWISE = re.compile(
 )
 _NUMBERS = re.compile(r"(?i)(^|_)(id|idx|key|word)s?$")
 _COUNTS = re.compile(r"(?i)^(i|n|nb|num|number_of)_|_(size|count|idx)$")
+_FUNCTIONS = re.compile(r"(?i)(^|_)(fn|func|function|callback|hook)s?$")
 _TEXTS = re.compile(r"(?i)(^|_)(text|caption|path|file|filename|sentence|title|url)s?$")
 _CAPITALS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where words begin in `questionId`."""
@@ -60,6 +61,11 @@ def sounds_like_text(node: Node) -> bool:
 def sounds_like_number(node: Node) -> bool:
     """Whether a value is called what numbers are called that stand for something: as batches they are tensors."""
     return all(_NUMBERS.search(one) is not None for one in _called(node))
+
+
+def sounds_like_function(node: Node) -> bool:
+    """`loss_fn`, `on_end_callback`"""
+    return isinstance(node.extra, str) and _FUNCTIONS.search(node.extra) is not None
 
 
 def sounds_like_count(node: Node) -> bool:

@@ -6,7 +6,7 @@ from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import is_none
-from devfix_codemods.placement.naming import sounds_like_count
+from devfix_codemods.placement.naming import sounds_like_count, sounds_like_function
 
 _SET_OF_TENSORS = frozenset({"data", "grad", "requires_grad", "names"})
 """The attributes that programs set of a tensor."""
@@ -23,9 +23,11 @@ def is_used_as_object(node: Node) -> bool:
 
 
 def is_function(node: Node) -> bool:
-    """Whether a parameter is called, or is a function or a class by default."""
+    """Whether a parameter is called, or is a function or a class by its name, or by default."""
     if node.op is not Op.PARAM:
         return False
+    if sounds_like_function(node):
+        return True
     default = node.function.defaults.get(str(node.extra))
     if default is not None and default.op in _CALLABLE:
         return True

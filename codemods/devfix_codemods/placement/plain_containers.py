@@ -47,7 +47,19 @@ def shape_of(node: Node) -> str | None:
             return LIST if {shape_of(one) for one in node.args} == {LIST} else None
         case Op.OPERATION if node.extra == "Mult" and is_expression(node):
             return shape_of(node.args[0])
+        case Op.ITEM if any(one.extra == "slice" for one in node.args[1:]):  # of a list, or a tuple
+            return shape_of(_filled(node.args[0]))
     return None
+
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def _filled(node: Node) -> Node:
+    """A display that is filled: `rows` behind `rows.append(x)`, in a loop or not."""
+    while node.op is Op.AFTER or (node.op is Op.PHI and isinstance(node.syntax, _LOOPS)):
+        node = node.args[0]
+    return node
 
 
 def is_container(node: Node) -> bool:

@@ -20,7 +20,7 @@ def bounds(kinds: "Kinds") -> None:
         if node.op in _NAMED and kinds.of(node) is None:
             kinds.say(node, Kind.NUMBER, 1)
         pending += (one for one in _computed_of(node) if one not in pending)
-    for node in reversed(pending):
+    for node in sorted(pending, key=lambda one: one.index):
         if (
             node.op is Op.OPERATION
             and kinds.of(node) is None

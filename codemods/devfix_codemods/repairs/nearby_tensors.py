@@ -11,7 +11,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.graph import MADE, Turn
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_count
-from devfix_codemods.placement.non_tensors import is_used_as_object, may_be_number
+from devfix_codemods.placement.non_tensors import is_function, is_used_as_object, may_be_number
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.nearby_modules import of_module
@@ -61,7 +61,9 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
         return False  # `float | torch.Tensor`, and the object of a method
     if node in analysis.kinds.rows or str(node.extra).startswith("*"):
         return False
-    if kind is None and (_is_container(node) or is_used_as_object(node) or _is_object(node) or sounds_like_count(node)):
+    if kind is None and (_is_container(node) or is_used_as_object(node) or is_function(node) or _is_object(node)):
+        return False
+    if kind is None and sounds_like_count(node):
         return False
     given = _given(analysis, node)
     if any(calls_builtin(one, "list", "tuple") or (one.op is Op.PARAM and analysis.is_plain(one)) for one in given):
