@@ -104,7 +104,7 @@ LINES = """
 import torch
 
 rows = open("/nowhere/at/all").read()
-net = make(rows)
+net = open(rows)
 x = torch.rand(3).cuda()
 print(net(x) + torch.zeros(3))
 """
@@ -184,3 +184,40 @@ z = {behind}
 def test_what_follows_lines_that_ran_alone_meets_no_other_device(drive: Drive, behind: str, kind: Kind) -> None:
     result = drive(FOLLOWED.format(behind=behind), "torch.zeros(3)", "torch.zeros(3, device=x.device)")
     assert result.verdict.kind is kind, result.verdict.reason
+
+
+UNBOUND = """
+import torch
+
+x = torch.rand(3).cuda()
+width = {width}
+print(x + torch.zeros(3))
+"""
+
+
+@pytest.mark.parametrize(("width", "kind"), [("F.relu(x)", Kind.INCONCLUSIVE), ("open('/nowhere')", Kind.CONDITIONAL)])
+def test_nobody_comes_past_a_name_that_nothing_binds(drive: Drive, width: str, kind: Kind) -> None:
+    result = drive(UNBOUND.format(width=width), "torch.zeros(3)", "torch.zeros(3, device=x.device)")
+    assert result.verdict.kind is kind, result.verdict.reason
+
+
+ADDED = """
+import torch
+
+
+def jitter(cloud, sigma=0.01):
+    noise = torch.randn(cloud.shape) * sigma
+    new = cloud.clone()
+    new += noise
+    return new
+
+
+def main(path):
+    return jitter(read(path))
+"""
+
+
+def test_what_is_added_to_decides_as_well(drive: Drive) -> None:
+    result = drive(ADDED, "torch.randn(cloud.shape)", "torch.randn(cloud.shape, device=cloud.device)")
+    assert result.verdict.kind is Kind.CONDITIONAL, result.verdict.reason
+    assert "if `cloud` is on the accelerator" in result.verdict.reason

@@ -250,6 +250,8 @@ def test_what_is_left_out_is_where_its_own_making_puts_it(drive: Drive, made: st
     text = f"""
 import torch
 
+from pack.lacking import posed
+
 
 def poses(x):
     rows = open("/nowhere/at/all").read().split()

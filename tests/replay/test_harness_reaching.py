@@ -338,3 +338,14 @@ def test_what_may_ask_behind(tmp_path: Path, before: str, inside: str, behind: s
 def test_what_is_used_as_rows_of_data(used: str, is_rows: bool) -> None:
     text = f"import torch\ndef load(path, net):\n    found = torch.load(path)\n    {used}\n"
     assert is_of_host(ast.parse(text), "load", 3) is is_rows
+
+
+@pytest.mark.parametrize(
+    ("move", "expected"),
+    [("net.cpu()", True), ("net.to('cpu')", True), ('net = net.to("cpu")', True), ("net.cuda()", False), ("", False)],
+)
+def test_a_module_that_is_brought_to_the_host_before_its_state_is_saved(move: str, expected: bool) -> None:
+    tree = ast.parse(
+        f"import torch\ndef save(net, path):\n    {move or 'pass'}\n    torch.save(net.state_dict(), path)\n"
+    )
+    assert saves_host_copies(tree) is expected

@@ -21,8 +21,9 @@ def places_of(
     are those by which the values live that met where the error arose, if that is known.
     """
     host = target.on_host
-    given = dict.fromkeys(_on_device(driver, read)) if on_device else ()
-    device = [name for name in given if name not in host and (decisive is None or name in decisive)]
+    given = [name for name in dict.fromkeys(_on_device(driver, read)) if name not in host] if on_device else []
+    known = decisive is not None and not decisive.isdisjoint((*given, *_devices(driver)))
+    device = [name for name in given if name in (decisive or ())] if known else given
     shown = [name for name in device if name in target.on_device]
     assumed = [name for name in device if name not in target.on_device]
     named = [name for name in dict.fromkeys(_devices(driver)) if on_device and name in (decisive or ())]

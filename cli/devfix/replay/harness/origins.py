@@ -56,6 +56,7 @@ class _Flow:
                 continue
             if one.lineno <= self._line <= _end_of_head(one):
                 self.found |= self._of_all(_read_by(one))
+                self.found |= self._of(one.target) if isinstance(one, ast.AugAssign) else _NOWHERE
             self._bind(one)
             for inner in inner_blocks(one):
                 before = dict(self._env)

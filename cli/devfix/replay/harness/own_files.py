@@ -315,11 +315,32 @@ def _is_host_copy(scope: ast.AST, value: ast.expr) -> bool:
         return bool(bound) and all(not isinstance(one, ast.Name) and _is_host_copy(scope, one) for one in bound)
     if isinstance(value, ast.Dict):
         return any(_is_host_copy(scope, one) for one in value.values)
+    match value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="state_dict")) if _is_brought(
+            scope, name, value
+        ):
+            return True
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         if value.func.attr in ("cpu", "numpy"):
             return True
         value = value.func.value
     return False
+
+
+def _is_brought(scope: ast.AST, name: str, save: ast.expr) -> bool:
+    """Whether a module is moved to the host in front of what saves its state: `model.cpu()`, `model.to("cpu")`."""
+    moves = [
+        one
+        for one in _calls(scope)
+        if called_name(one) in ("cpu", "to", "cuda")
+        and one.lineno < save.lineno
+        and isinstance(one.func, ast.Attribute)
+        and _name_under(one.func.value) == name
+    ]
+    last = max(moves, key=lambda one: one.lineno, default=None)
+    if last is None:
+        return False
+    return called_name(last) == "cpu" or (bool(last.args) and ast.unparse(last.args[0]).strip("'\"") == "cpu")
 
 
 def _binds(statement: ast.Assign, name: str) -> bool:

@@ -19,7 +19,7 @@ from .calling import Caller, TooSlow, limited, quiet
 from .checkpoints import checkpoint
 from .driver import Target, head, part_lines, part_text
 from .free import bound_before, bound_late, free_names, never_holds
-from .loading import own_packages, stand_in_for
+from .loading import Finding, own_packages, stand_in_for
 from .models import Batches, Maker, Model
 from .parts import Part
 from .proposals import About, proposed
@@ -57,6 +57,7 @@ class Trying(Part):
         self._target, self._root, self._absent = target, root, absent
         self._latest = time.monotonic() + BEGIN_SECONDS
         self.lost: set[str] = set()
+        self.finder = self.finder or Finding(target, root, absent)
 
     def do(self, statement: Any, line: Any = None) -> None:
         """Run a statement, and leave it out from now on where it cannot run."""
@@ -71,9 +72,9 @@ class Trying(Part):
             refuses = (
                 isinstance(error, Left) or isinstance(statement, ast.Raise) or errors.device_error(error) is not None
             )
-            if refuses or self._is_patched(statement) or time.monotonic() > self._latest:
+            if refuses or self._is_patched(statement) or self._is_unbound(error) or time.monotonic() > self._latest:
                 raise UnfitError from error
-            if self._is_stale(error) and self.finder is not None and self.finder.leave_out(statement, self.file, error):
+            if self._is_stale(error) and self.finder.leave_out(statement, self.file, error):
                 super().do(statement, line)
                 return
             self.left_out = (*self.left_out, statement.lineno)
@@ -85,6 +86,13 @@ class Trying(Part):
             return False
         top = (error.name or "").partition(".")[0]
         return top in own_packages(self._target, self._root) or str(error.path or "").startswith(str(self._root))
+
+    def _is_unbound(self, error: BaseException) -> bool:
+        """Whether a name is missing that nothing in the file ever binds: then nobody comes any further."""
+        name = getattr(error, "name", None) if isinstance(error, NameError) else None
+        if name is None or any(one.name == "*" for one in ast.walk(self.tree) if isinstance(one, ast.alias)):
+            return False
+        return name not in {bound for one in ast.walk(self.tree) for bound in _bound_in(one)}
 
     def _is_patched(self, statement: Any) -> bool:
         return any(not self._target.before[line - 1] for line in range(statement.lineno, statement.end_lineno + 1))
@@ -275,3 +283,17 @@ def _function(part: Trying, names: Sequence[str]) -> ast.FunctionDef:
 
 def _is_stored(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _bound_in(node: Any) -> Iterator[str]:
+    """The names that a node binds, in whatever scope."""
+    if _is_stored(node):
+        yield node.id
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)):
+        yield node.name or ""
+    elif isinstance(node, ast.alias):
+        yield node.asname or node.name.partition(".")[0]
+    elif isinstance(node, ast.Global):
+        yield from node.names
