@@ -143,6 +143,8 @@ def test_a_file_that_saves_nothing_says_nothing() -> None:
     [
         ("np.array(found)", True),
         ("ids, rows = found\n    np.save(path, rows)", True),
+        ("rows = torch.from_numpy(found['rows'])", True),
+        ("rows = torch.as_tensor(found['rows'])", False),
         ("for row in found['rows']:\n        np.sum(row)", True),
         ("rows = []\n    rows.append(found['x'][0])\n    np.array(rows)", True),
         ("(found['x'][3] * 255).permute(1, 2, 0).numpy().astype('uint8')", True),

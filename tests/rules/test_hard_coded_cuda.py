@@ -9,6 +9,15 @@ from devfix_codemods.source import Source
 CODE = "DVF501"
 
 SILENT = {
+    "for the parts of a mapping, which has no device": """
+        import torch
+        class Trainer:
+            def start(self, batch):
+                for k, v in batch.items():
+                    if isinstance(v, torch.Tensor):
+                        batch[k] = v.cuda()
+                return batch
+    """,
     "for what a map calls": """
         import torch
         def batch_to_device(batch):

@@ -114,7 +114,8 @@ def _surely_lacks_device(analysis: Analysis, value: Node) -> bool:
     if owner is not None:
         methods = (one.methods.get("device") for one in analysis.births.imported.lineage(owner))
         return any(one is not None and not one.decorators for one in methods)
-    if analysis.kinds.of(value) in _WITHOUT_DEVICE or analysis.kinds.is_container(value):
+    kinds = analysis.kinds
+    if kinds.of(value) in _WITHOUT_DEVICE or kinds.is_container(value) or kinds.is_among(value, kinds.itemized):
         return True
     return any(value in _sizes_given(one) for one in value.function.nodes)
 

@@ -63,7 +63,7 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
         return False
     if kind is None and (_is_container(node) or is_used_as_object(node) or is_function(node) or _is_object(node)):
         return False
-    if kind is None and sounds_like_count(node):
+    if kind is None and (sounds_like_count(node) or analysis.kinds.is_among(node, analysis.kinds.itemized)):
         return False
     given = _given(analysis, node)
     if any(calls_builtin(one, "list", "tuple") or (one.op is Op.PARAM and analysis.is_plain(one)) for one in given):

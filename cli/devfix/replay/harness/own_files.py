@@ -109,9 +109,13 @@ def loads_arrays(tree: ast.Module, name: str, line: int) -> bool:
     at_line = (one for one in nodes if isinstance(one, ast.Assign) and one.lineno <= line <= (one.end_lineno or 0))
     loaded = _spread({word for one in at_line for target in one.targets for word in _names(target)}, taken)
     calls = [one for one in nodes if isinstance(one, ast.Call)]
-    given = (one for call in calls if re.match(r"(np|numpy)\.", ast.unparse(call.func)) for one in call.args)
+    given = (one for call in calls if _OF_ARRAYS.match(ast.unparse(call.func)) for one in call.args)
     read = (one for call in calls if called_name(call) == "numpy" for one in _computed_of(call.func))
     return any(_holder(one) in loaded for one in given) or not loaded.isdisjoint(read)
+
+
+_OF_ARRAYS = re.compile(r"(np|numpy)\.|torch\.from_numpy$")
+"""What takes arrays, and no tensors of a device."""
 
 
 def _computed_of(value: ast.expr) -> Iterator[str]:
