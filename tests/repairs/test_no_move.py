@@ -162,3 +162,91 @@ GIVEN_ON = """
 def test_a_function_by_its_name_has_no_device(repairs, name: str) -> None:
     assert not any(f"{name}.device" in one for one in repairs.added(GIVEN_ON.format(name=name)))
     assert any("features.device" in one for one in repairs.added(GIVEN_ON.format(name=name)))
+
+
+COLLATED = """
+    class Collator:
+        def __call__(self, rows):
+            x = torch.tensor([row["x"] for row in rows])
+            domains = {domains}
+            return {{"x": x, "labels": torch.tensor([row["y"] for row in rows]), "domains": domains}}
+    def train(model: nn.Module, data, device):
+        model.to(device)
+        for batch in data.loaders(collate_fn=data.collator):
+            x = batch["x"].to(device)
+            labels = batch["labels"].to(device)
+            domains = batch["domains"]
+            F.cross_entropy(model(x, domains), labels).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("domains", "is_moved"),
+    [('[row["domain"] for row in rows]', False), ('torch.tensor([row["d"] for row in rows])', True)],
+)
+def test_what_a_collate_function_gives_as_a_list_by_its_keys(repairs, domains: str, is_moved: bool) -> None:
+    added = repairs.added(COLLATED.format(domains=domains))
+    assert any("domains" in one for one in added) is is_moved, added
+
+
+CONVERTED = """
+    def start(n):
+        net = nn.Linear(3, 3)
+        ids = [torch.tensor([0]).to({kind}), torch.tensor([1]).to({kind}), torch.tensor([2]).to({kind})]
+        more = [torch.tensor([3]).to({kind}), torch.tensor([4]).to({kind}), torch.tensor([5]).to({kind})]
+        return net(torch.zeros(n).to({kind}) + torch.tensor([0.5])), ids, more
+"""
+
+
+@pytest.mark.parametrize(("kind", "is_device"), [("torch.long", False), ("torch.float32", False), ('"cuda"', True)])
+def test_a_type_is_no_device_however_often_it_is_named(repairs, kind: str, is_device: bool) -> None:
+    assert bool(repairs.added(CONVERTED.format(kind=kind))) is is_device
+
+
+SEEDS = """
+    def run(run_one, device):
+        for seed in {seeds}:
+            print(run_one("name", seed, device=device))
+        x = torch.zeros(3, device=device)
+        for each in rows():
+            x = x + run_one(each, {given}, device=device)
+        return x
+"""
+
+
+@pytest.mark.parametrize("seeds", ["[1, 2, 3]", '["a", "b"]', "(0.5, 1.5)"])
+def test_numbers_and_words_of_a_display_are_nowhere(repairs, seeds: str) -> None:
+    assert not any("seed" in one for one in repairs.added(SEEDS.format(seeds=seeds, given="seed")))
+
+
+OF_A_STAR = """
+    from layers import *
+    class Convolution(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.weight = {made}
+        def forward(self, x, adjacency):
+            return torch.matmul(adjacency, torch.matmul(x, self.weight))
+"""
+
+
+@pytest.mark.parametrize(("made", "is_kept"), [("Parameter(torch.ones(n, n))", False), ("torch.ones(n, n)", True)])
+def test_a_parameter_by_a_name_that_is_not_read(repairs, made: str, is_kept: bool) -> None:
+    assert any("register_buffer" in one for one in repairs.added(OF_A_STAR.format(made=made))) is is_kept
+
+
+TRANSFERRED = """
+    def evaluate(model, data):
+        model = model.cuda()
+        model.eval()
+        for rows, names in torch.utils.data.DataLoader(data):
+            rows = model.{call}
+            print(model.encode(rows), names)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "is_moved"), [("transfer_batch_to_device(rows, model.device)", False), ("prepare(rows)", True)]
+)
+def test_what_a_method_brings_to_a_device_is_not_moved_for_it(repairs, call: str, is_moved: bool) -> None:
+    assert any("rows.cuda()" in one for one in repairs.added(TRANSFERRED.format(call=call))) is is_moved

@@ -1771,3 +1771,39 @@ def main(model, x, device):
 def test_what_comes_from_a_branch_for_lists_is_not_copied(rule, first: str, read: str, copied: bool) -> None:
     edits = [one.fix.edits for one in rule.findings(LISTS_TOO.format(first=first, read=read)) if one.fix]
     assert len(edits) == copied
+
+
+MADE_ARRAYS = """
+import numpy as np
+import pandas as pd
+import torch
+class Net(torch.nn.Module):
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+    def save(self, found):
+        table = pd.DataFrame(found)
+        table.to_excel(self.path)
+    def show(self, rows, ax):
+        for index in range(len(rows)):
+            ax.imshow(rows[index].reshape((4, 4)))
+    def run(self, x, read, ax):
+        out = self(x.cuda())
+        wanted = read()
+        {use}
+        return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "copied"),
+    [
+        ("self.save(wanted[: len(x)] - np.concatenate(wanted))", False),
+        ("self.show([out[0].cpu().numpy(), out[1].cpu().numpy()], ax)", False),
+        ("largest = np.max(np.abs(wanted)); wanted = torch.from_numpy(wanted).cuda(); out = out + wanted", False),
+        ("self.save(out.detach().exp())", True),
+        ("largest = np.max(np.abs(out)); out = out + torch.from_numpy(wanted).cuda()", True),
+    ],
+)
+def test_arrays_by_what_they_are_made_of_and_given_to(rule, use: str, copied: bool) -> None:
+    assert any(rule.safeties(MADE_ARRAYS.format(use=use))) is copied

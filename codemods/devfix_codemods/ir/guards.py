@@ -148,3 +148,8 @@ def compared(operator: str, left: Node, right: Node) -> Literal:
 
 _TYPES = (ast.Name, ast.Attribute, ast.Tuple, ast.List, ast.Set)
 _NEGATED = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}
+
+
+def asks_type(guard: Guard, value: Node) -> bool:
+    """Whether a guard asks what sort of thing a value is: it may be another one elsewhere."""
+    return any(isinstance(atom, tuple) and atom[:2] == ("isinstance", key(value)) for atom, _ in guard)

@@ -116,7 +116,10 @@ def makes_parameter(value: Node) -> bool:
     """`nn.Parameter(torch.ones(3))`, and `.float()` of it, which is the very same if it has that type."""
     while method_name(value) in _GIVING_ITSELF:
         value = value.args[0].args[0]
-    return value.op is Op.CALL and any(canonical(one) in PARAMETERS for one in names(value.args[0]))
+    if value.op is not Op.CALL:
+        return False
+    found = names(value.args[0])
+    return any(canonical(one) in PARAMETERS for one in found) if found else value.args[0].extra == "Parameter"
 
 
 _GIVING_ITSELF = frozenset({"float", "requires_grad_"})

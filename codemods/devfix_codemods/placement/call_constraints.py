@@ -19,6 +19,7 @@ from devfix_codemods.placement.kinds import PLACELESS
 from devfix_codemods.placement.naming import sounds_like_class
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import HOST, Where, place_of
+from devfix_codemods.placement.replaced_parts import speaks_of_moving
 from devfix_codemods.placement.returns import given_on_host
 from devfix_codemods.placement.targets import is_cast
 
@@ -166,13 +167,15 @@ class Calls:
     def _method_of_module(self, node: Node, base: Node, method: str, owner: Class | None) -> None:
         if method in _GIVING_ITSELF or is_cast(node):
             self._graph.same(base, node, "certain", node.guard)
-        elif method not in _KEEPING and not is_encoding(node) and not self._places_batches(method, owner):
+        elif method not in _KEEPING and not is_encoding(node) and not self._places_batches(node, method, owner):
             given = (base, *self._births.unmoved_arguments(node))
             self._meet(node, given, self._strength_of_method(node, owner), scalars=False)
 
-    def _places_batches(self, method: str, owner: Class | None) -> bool:
-        """`model.test_step(batch)` of a model that a framework builds."""
-        return method in libraries.PLACING_STEPS and owner is None and self._births.imports(libraries.OPENMMLAB)
+    def _places_batches(self, node: Node, method: str, owner: Class | None) -> bool:
+        """`model.transfer_batch_to_device(batch, device)`, and `model.test_step(batch)` of a model that a framework
+        builds."""
+        is_step = method in libraries.PLACING_STEPS and self._births.imports(libraries.OPENMMLAB)
+        return owner is None and (is_step or speaks_of_moving(node.args[0]))
 
     def _strength_of_method(self, node: Node, owner: Class | None) -> str:
         """How surely a method computes with the parameters of its module: of one that nothing defines here, less."""

@@ -2,12 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue.libraries import COLLATING_ON_HOST
 from devfix_codemods.ir import Class, Function, Module, Node, Op
+from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.placement.arguments import calls_builtin, keyword
 from devfix_codemods.placement.calls import collate_function, method
@@ -61,8 +62,17 @@ class Collations:
 
     def is_list(self, part: Node) -> bool:
         """Whether a collate function surely gives a list, a tuple or an array as a part of a batch: no tensor."""
+        if part.op is Op.ITEM and isinstance(part.extra, str):
+            return any(map(_is_list, self._under(part.extra, _keys_beside(part))))
         count = _count_of_parts(part)
         return count > 0 and any(map(_is_list, self._returned(part.extra, count)))
+
+    def _under(self, key: str, asked: Set[str]) -> Iterator[Node]:
+        """What collate functions return under a key, of those that return all that is `asked` of the batch."""
+        for function in self._functions if len(asked) > 1 else ():
+            for value, _ in function.returns:
+                if value.op is Op.MAPPING and asked.issubset(value.extras):
+                    yield from filter(None, (part_of(value, key),))
 
     def _returned(self, index: object, count: int) -> Iterator[Node]:
         """What collate functions return at `index`, of those that return `count` parts.
@@ -131,6 +141,12 @@ def _count_of_parts(part: Node) -> int:
         return 0
     taken = [one.extra for one in part.function.nodes if one.op is Op.ITEM and one.args[0] is part.args[0]]
     return 1 + max((one for one in taken if isinstance(one, int)), default=0)
+
+
+def _keys_beside(part: Node) -> Set[str]:
+    """The keys under which a function reads parts of a batch."""
+    read = (one.extra for one in part.function.nodes if one.op is Op.ITEM and one.args[0] is part.args[0])
+    return {one for one in read if isinstance(one, str)}
 
 
 def _is_list(node: Node) -> bool:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, libraries
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import part_of
 from devfix_codemods.ir.keys import method_name, name
 
 if TYPE_CHECKING:
@@ -30,6 +31,33 @@ def kept_as_attributes(kinds: "Kinds") -> None:
     for store in kinds.module.stores:
         if store.is_attribute and store.key == "__dict__":
             kinds.say(store.value, Kind.MAPPING, 3)
+
+
+def of_constants(kinds: "Kinds") -> None:
+    """What a loop takes from a display of numbers or of words, `for seed in [1, 2]`, `for n, name in [(1, "a")]`."""
+    for taken in kinds.module.of(Op.ITER):
+        rows = _elements(kinds, taken.args[0])
+        for node in (taken, *kinds.module.users.get(taken, ())):
+            is_part = node.op is Op.ITEM and node.args[0] is taken and isinstance(node.extra, int)
+            values = [part_of(one, node.extra) for one in rows] if is_part else rows if node is taken else []
+            found = {_kind_of(one) for one in values if one is not None}
+            for kind in found if len(found) == 1 and None not in values else ():
+                if kind is not None:
+                    kinds.say(node, kind, 2)
+
+
+def _elements(kinds: "Kinds", rows: Node) -> tuple[Node, ...]:
+    """The elements of a display, also of one that another file binds."""
+    if rows.op in {Op.REF, Op.ATTR}:
+        value = kinds.imported.value(rows) if kinds.imported.is_bound(rows) else None
+        rows = value if value is not None else rows
+    return rows.args if rows.op is Op.SEQUENCE else ()
+
+
+def _kind_of(value: Node) -> Kind | None:
+    if value.op is not Op.CONST or isinstance(value.extra, bool):
+        return None
+    return Kind.TEXT if isinstance(value.extra, str) else Kind.NUMBER if isinstance(value.extra, (int, float)) else None
 
 
 def filled_by_keys(kinds: "Kinds") -> None:

@@ -13,6 +13,7 @@ from devfix_codemods.ir.items import choices, whole
 from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.ir.simple import REGISTERING
 from devfix_codemods.placement.arguments import is_none, keyword
+from devfix_codemods.placement.arrays import of_numpy, taken_as_array
 from devfix_codemods.placement.indices import compared, indices, slices_columns
 from devfix_codemods.placement.naming import sounds_like_optimizer
 
@@ -36,6 +37,7 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
     if is_metric_class(qualified):
         kinds.metrics.append(call)
     _result(kinds, call, qualified)
+    taken_as_array(kinds, call, qualified)
     if qualified.startswith("torch."):
         _tensors(kinds, call, qualified)
         if qualified.startswith("torch.optim.") and qualified.rpartition(".")[2][:1].isupper():
@@ -76,40 +78,9 @@ def _result(kinds: "Kinds", call: Node, qualified: str) -> None:
             if qualified.endswith("DataParallel"):  # which is for what has parameters
                 kinds.stateful.append(call.args[1])
     elif row is Effect.ARRAY:
-        if (found := _result_of_numpy(kinds, call, qualified)) is not None:
-            kinds.say(call, found)
-        if keyword(call, "keepdims") is not None:
-            _rows(kinds, call)
+        of_numpy(kinds, call, qualified)
     elif row is Effect.PASS and len(call.args) > 1:
         kinds.unify(call, call.args[1])
-
-
-def _result_of_numpy(kinds: "Kinds", call: Node, qualified: str) -> Kind | None:
-    """An array, or a number: of all of an array, of a number, one quantile; None where it may be either."""
-    given = call.args[1:]
-    if qualified in libraries.REDUCTIONS:
-        return Kind.NUMBER if call.extra == (None,) else Kind.ARRAY
-    if qualified in libraries.ELEMENTWISE:
-        return Kind.NUMBER if given and all(_is_number(kinds, one) for one in given) else Kind.ARRAY
-    if qualified in libraries.QUANTILES and call.extra in _ONE_QUANTILE:
-        return Kind.NUMBER if _is_number(kinds, given[1]) else Kind.ARRAY if _is_row(kinds, given[1]) else None
-    return Kind.ARRAY
-
-
-def _is_number(kinds: "Kinds", node: Node) -> bool:
-    return kinds.of(node) is Kind.NUMBER
-
-
-def _is_row(kinds: "Kinds", node: Node) -> bool:
-    return kinds.of(node) in {Kind.SEQUENCE, Kind.ARRAY}
-
-
-def _rows(kinds: "Kinds", call: Node) -> None:
-    """`np.max(x[:, 2:], 1, keepdims=True)`: of a tensor that would be a tuple, of which nobody takes columns."""
-    base = call.args[1] if len(call.args) > 1 else call
-    while base.op is Op.ITEM and any(map(slices_columns, base.args[1:])):
-        base = base.args[0]
-    kinds.say(base, Kind.ARRAY, 3)
 
 
 def _tensors(kinds: "Kinds", call: Node, qualified: str) -> None:
@@ -350,9 +321,14 @@ def _is_read_as_tensor(kinds: "Kinds", node: Node) -> bool:
 _OF_TENSORS = rows.TENSOR_ONLY | {"shape", "size", "device", "dtype"}
 
 
+def _is_of_torch(value: Node) -> bool:
+    """`torch.long`: a type, which is no device however often tensors are converted to it."""
+    return value.op is not Op.CALL and any(one.startswith("torch.") for one in names(value))
+
+
 def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     row = method_effect(method)
-    if row is Effect.MOVE and len(call.args) > 1:
+    if row is Effect.MOVE and len(call.args) > 1 and not _is_of_torch(call.args[1]):
         kinds.say(call.args[1], Kind.TENSOR if _is_read_as_tensor(kinds, call.args[1]) else Kind.DEVICE, 1)
         if call.args[1].op is Op.CONST and _TYPE.fullmatch(str(call.args[1].extra)):
             kinds.say(base, Kind.OTHER, 9)  # what takes text for a type is no tensor of torch
@@ -379,7 +355,6 @@ _AXES = frozenset({"axis", "keepdims"})
 _MAKING_TENSORS = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST, Effect.LIKE, Effect.MEET}) | frozenset(
     {Effect.ARITHMETIC, Effect.SEQUENCE, Effect.FIRST, Effect.SAME}
 )
-_ONE_QUANTILE = frozenset({(None, None), (None, "q")})
 _MAKING_MODULES = frozenset({Effect.MODULE, Effect.BARE, Effect.WRAP})
 _TAKING_TENSORS = frozenset({Effect.LIKE, Effect.MEET, Effect.SAME})
 _BOUNDS = frozenset({None, "start", "end", "step", "steps"})

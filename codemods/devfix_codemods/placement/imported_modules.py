@@ -1,12 +1,13 @@
-"""What modules give whose classes are in other files: arrays, where all that their `forward` returns are such."""
+"""What modules give whose classes are in other files, and what functions of other files give of what they get."""
 
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind
-from devfix_codemods.ir import Node, Op
-from devfix_codemods.ir.items import choices
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.items import choices, whole
 from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.calls import effect_of, returned
+from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.calls import effect_of, function_of, returned
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.kinds import Kinds
@@ -23,6 +24,22 @@ def arrays_of_modules(kinds: "Kinds") -> None:
         given = [one for value, _ in returned(call, forward) for one in choices(value)] if forward is not None else []
         if given and all(map(_is_array, given)):
             kinds.say(call, Kind.ARRAY, 9)
+
+
+def gives_argument(kinds: "Kinds", call: Node) -> bool:
+    """Whether a function of another file makes nothing: it gives what it gets, part of that, or None."""
+    called = kinds.imported.definition(call.args[0]) if call.op is Op.CALL else None
+    if not isinstance(called, Function) or called.module is kinds.module or called.yields:
+        return False
+    given = [one for value, _ in called.returns for one in choices(value) if not is_none(one)]
+    return bool(given) and all(_is_of_parameter(one, called) for one in given)
+
+
+def _is_of_parameter(value: Node, called: Function) -> bool:
+    """`x`, `x.inner`, and what the very same function gives for that."""
+    if value.op is Op.CALL and function_of(value.args[0]) is called:
+        return True
+    return whole(value, {Op.ATTR, Op.ITEM}).op is Op.PARAM
 
 
 _RUNNING = ("forward", "__call__")

@@ -382,7 +382,7 @@ _OF_USES = (
     ),
     *(uses.given_and_got, uses.parts_of_one, uses.given_to_modules, uses.moved_callables, uses.moved_operands),
     *(uses.masked, containers_by_use.holds_lists, containers_by_use.kept_as_attributes),
-    *(containers_by_use.filled_by_keys, containers_by_use.keys, slice_bounds.bounds),
+    *(containers_by_use.of_constants, containers_by_use.filled_by_keys, containers_by_use.keys, slice_bounds.bounds),
     *(made_by_one_class, uses.called_with_encodings, uses.sliced),
 )
 """What is said of values by what is done with them, each on the ground of those before it."""

@@ -13,6 +13,7 @@ from devfix_codemods.placement.calls import is_bound_again
 from devfix_codemods.placement.defaults import Defaults
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.imported_calls import makes_on_host, may_place, place_given
+from devfix_codemods.placement.imported_modules import gives_argument
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.moved_by_callers import MovedByCallers
 from devfix_codemods.placement.moves import Moves
@@ -151,9 +152,7 @@ class Modules:
                 if node not in self._owned:
                     placed(node)
                 return
-        if not _PLACED_BY.isdisjoint(by.extras):
-            return
-        if self._is_told(by):
+        if not _PLACED_BY.isdisjoint(by.extras) or self._is_told(by) or gives_argument(self._kinds, by):
             return
         if link == "built-by-unknown" and not by.args[1:]:
             link = "used-as-module"

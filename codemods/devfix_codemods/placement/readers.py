@@ -149,6 +149,8 @@ class Readers:
         """Whether what a caller gives is surely no tensor: an array or a list has no `.cpu()`."""
         if given.op is Op.SEQUENCE or self._kinds.of(given) not in {None, Kind.TENSOR, Kind.NONE}:
             return True
+        if given.op is Op.OPERATION:  # with an array, which computes with no tensor of a device
+            return any(self._kinds.of(one) is Kind.ARRAY for one in given.args)
         if given.op is not Op.CALL:
             return False
         found = names(given.args[0])

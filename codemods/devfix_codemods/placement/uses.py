@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, computes, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Function, Guard, Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.elements import VALUE
+from devfix_codemods.ir.guards import asks_type
 from devfix_codemods.ir.items import is_slice
-from devfix_codemods.ir.keys import key, name, names, resolved
+from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.arguments import is_encoding, is_none
 from devfix_codemods.placement.calls import bound, returned_at
@@ -55,21 +56,16 @@ def _sources_of(node: Node) -> list[Node]:
     if node.op in {Op.OPERATION, Op.COMPARE}:
         return [one for one in node.args if one.op is not Op.CONST]
     if node.op is Op.ITEM:
-        is_shown = any(map(slices_columns, node.args[1:])) and not _is_tested(node.args[0], node.guard)
+        is_shown = any(map(slices_columns, node.args[1:])) and not asks_type(node.guard, node.args[0])
         return [node.args[0]] if is_shown else []
     callee = node.args[0]
     shown = callee.op is Op.ATTR and callee.extra in rows.SHAPING and not names(callee)
     return [callee.args[0]] if shown else []
 
 
-def _is_tested(value: Node, guard: Guard) -> bool:
-    """Whether a guard asks what sort of thing a value is: it may be another one elsewhere."""
-    return any(isinstance(atom, tuple) and atom[:2] == ("isinstance", key(value)) for atom, _ in guard)
-
-
 def parts_of_displays(kinds: "Kinds") -> None:
     """Any part of `{"train": DataLoader(…), "test": DataLoader(…)}` is one of these loaders, of `[Net(), Net()]` a
-    module, and of `[p.clone() for p in weights]` a tensor."""
+    module, of `[x.numpy(), y.numpy()]` an array, and of `[p.clone() for p in weights]` a tensor."""
     displays = {
         kinds.find(display): display.args
         for op, sorts in _SORTS.items()
@@ -87,7 +83,7 @@ def parts_of_displays(kinds: "Kinds") -> None:
                 kinds.say(part, kinds.of(one) or Kind.MODULE, 1)
 
 
-_OF_ONE_SORT = frozenset({Kind.LOADER, Kind.MODULE})
+_OF_ONE_SORT = frozenset({Kind.LOADER, Kind.MODULE, Kind.ARRAY})
 _SORTS = {
     Op.SEQUENCE: _OF_ONE_SORT,
     Op.MAPPING: _OF_ONE_SORT,
