@@ -71,7 +71,7 @@ class Collations:
         """What collate functions return under a key, of those that return all that is `asked` of the batch."""
         for function in self._functions if len(asked) > 1 else ():
             for value, _ in function.returns:
-                if value.op is Op.MAPPING and asked.issubset(value.extras):
+                if value.op is Op.MAPPING and asked <= set(value.extras):
                     yield from filter(None, (part_of(value, key),))
 
     def _returned(self, index: object, count: int) -> Iterator[Node]:
