@@ -19,7 +19,8 @@ from devfix_codemods.edits.operations import (
     RewriteCall,
 )
 from devfix_codemods.engine import TextEdit, check, rewrite, text_edits
-from devfix_codemods.findings import Finding, Fix, Safety
+from devfix_codemods.findings import Finding, Fix, Safety, Step
+from devfix_codemods.fixing import without_conflicts
 from devfix_codemods.outcomes import Changed, Checked, Clean, Failed, Options, Skipped
 from devfix_codemods.program import Program
 from devfix_codemods.rules import Rule
@@ -835,3 +836,16 @@ def test_a_device_that_is_spelled_otherwise_is_no_other_place(copied: str, codes
     found = check(_source(SPELLED.format(copied=copied)), Options(frozenset({"DVF402", "DVF501"})))
     assert isinstance(found, Checked)
     assert {one.code for one in found.findings} == codes
+
+
+@pytest.mark.parametrize(("device", "codes"), [('"cuda"', ["DVF501"]), ("y.device", ["DVF104", "DVF501"])])
+def test_a_fix_waits_for_the_move_that_it_copies(device: str, codes: list[str]) -> None:
+    source = Source("train.py", b'x = zeros(3)\ny = y.to("cuda")\n')
+    made, moved = Span(1, 4, 1, 12), Span(2, 4, 2, 16)
+    copying = _fix(ReplaceExpression(made, f"__node__.to({device})"))
+    spelling = _fix(ReplaceExpression(moved, "y.to(device)"))
+    findings = [
+        Finding("DVF104", "factory-without-device", "", made, trail=(Step(moved, "moved here"),), fix=copying),
+        Finding("DVF501", "hard-coded-cuda", "", moved, fix=spelling),
+    ]
+    assert [one.code for one in without_conflicts(source, findings)[1]] == codes

@@ -1,5 +1,6 @@
 """The fixes of findings, applied to a file: as many as go together."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from devfix_codemods.edits.errors import EditConflict
@@ -9,13 +10,32 @@ from devfix_codemods.source import Source
 
 
 def without_conflicts(source: Source, findings: Sequence[Finding]) -> tuple[bytes, list[Finding]]:
-    """The bytes after as many fixes as go together, earlier ones first, and their findings."""
-    chosen = list(findings)
+    """The bytes after as many fixes as go together, earlier ones first, and their findings.
+
+    What copies the CUDA of a move that another one of them spells anew waits: the next time it copies that.
+    """
+    chosen = [one for one in findings if not any(_copies_from(one, other) for other in findings)]
     while True:
         try:
             return applied(source, [edit for finding in chosen for edit in edits_of(finding)]), chosen
         except EditConflict as conflict:
             chosen = _without_later(chosen, conflict)
+
+
+def _copies_from(finding: Finding, other: Finding) -> bool:
+    """Whether a fix spells out CUDA, and tells of a move that the fix of another rule changes."""
+    if finding.code == other.code or not any(map(_spells_cuda, edits_of(finding))):
+        return False
+    told = [step.span for step in finding.trail if step.path is None]
+    changed = [span for edit in edits_of(other) if (span := getattr(edit, "span", None)) is not None]
+    return any(one.contains(each) or each.contains(one) for one in told for each in changed)
+
+
+def _spells_cuda(edit: Edit) -> bool:
+    return _CUDA.search(repr(edit)) is not None
+
+
+_CUDA = re.compile(r"""["']cuda\b|\.cuda\(""")
 
 
 def _without_later(findings: list[Finding], conflict: EditConflict) -> list[Finding]:

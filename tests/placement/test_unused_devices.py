@@ -155,3 +155,41 @@ def test_what_is_given_to_what_is_known_or_no_model(placed, given: str, made: st
 )
 def test_what_is_given_to_a_model_of_which_little_is_known(placed, given: str, made: str, fed: str) -> None:
     assert "x" in placed(UNREAD.format(given=given, made=made, fed=fed)).births
+
+
+SCRIPT = """
+    import zoo
+    def evaluate(model, rows):
+        device = next(model.parameters()).device
+        {inside}
+        return [model(row.to(device)) for row in rows]
+    def main(options, rows):
+        device = torch.device(options.device)
+        model = zoo.load(options.name)
+        model.eval()
+        print(type(model))
+        {shown}
+        return {given}
+"""
+
+
+@pytest.mark.parametrize(
+    "shown", ["pass", "print(device)", 'logger.info(f"runs on {device}")', 'print("on " "%s", device)']
+)
+def test_a_device_that_is_only_shown_is_forgotten(placed, shown: str) -> None:
+    program = SCRIPT.format(inside="model.eval()", shown=shown, given="evaluate(model, rows)")
+    assert "zoo.load(options.name)" in placed(program).births
+
+
+@pytest.mark.parametrize(
+    ("inside", "shown", "given"),
+    [
+        ("model.to(options.device)", "pass", "evaluate(model, rows)"),
+        ("model = model.cuda()", "pass", "evaluate(model, rows)"),
+        ("model.eval()", "pass", "Runner(model, rows)"),
+        ("model.eval()", "pass", "evaluate(model, rows), Runner(model)"),
+    ],
+)
+def test_a_model_that_others_move_or_may_move(placed, inside: str, shown: str, given: str) -> None:
+    program = SCRIPT.format(inside=inside, shown=shown, given=given)
+    assert "zoo.load(options.name)" not in placed(program).births

@@ -198,7 +198,9 @@ CONVERTED = """
 """
 
 
-@pytest.mark.parametrize(("kind", "is_device"), [("torch.long", False), ("torch.float32", False), ('"cuda"', True)])
+@pytest.mark.parametrize(
+    ("kind", "is_device"), [("torch.long", False), ("int", False), ("torch.float32", False), ('"cuda"', True)]
+)
 def test_a_type_is_no_device_however_often_it_is_named(repairs, kind: str, is_device: bool) -> None:
     assert bool(repairs.added(CONVERTED.format(kind=kind))) is is_device
 
@@ -250,3 +252,45 @@ TRANSFERRED = """
 )
 def test_what_a_method_brings_to_a_device_is_not_moved_for_it(repairs, call: str, is_moved: bool) -> None:
     assert any("rows.cuda()" in one for one in repairs.added(TRANSFERRED.format(call=call))) is is_moved
+
+
+OF_A_SCRIPT = """
+    class Extractor:
+        def __init__(self, name, device):
+            self.device = device
+            self.model = Extractor.create(name).to(device)
+        @staticmethod
+        def create(name):
+            model = torch.hub.load("owner/name", name)
+            model.eval()
+            return model
+    {last}
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        print(Extractor("small", device))
+"""
+
+
+def test_a_class_reads_no_name_of_its_file_as_a_script(repairs) -> None:
+    program = OF_A_SCRIPT.format(last='if __name__ == "__main__":')
+    assert not any("model.to(device)" in one for one in repairs.added(program))
+
+
+ASKED = """
+    def epoch(net, rows, loss, device):
+        {test}
+            net.train()
+        for x, y in rows:
+            loss(net(x), y).backward()
+    def main(rows):
+        net = nn.Linear(3, 4).cuda()
+        epoch(net, torch.utils.data.DataLoader(rows), nn.MSELoss(), None)
+"""
+
+
+@pytest.mark.parametrize("test", ["if isinstance(net, torch.nn.Module):", "if isinstance(net, nn.Module):"])
+def test_what_may_be_a_function_has_no_parameters(repairs, test: str) -> None:
+    assert not any("net.parameters" in one for one in repairs.added(ASKED.format(test=test)))
+
+
+def test_what_is_a_module_shows_the_device(repairs) -> None:
+    assert repairs.added(ASKED.format(test="if len(rows) > 1:"))

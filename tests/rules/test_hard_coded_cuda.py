@@ -9,6 +9,15 @@ from devfix_codemods.source import Source
 CODE = "DVF501"
 
 SILENT = {
+    "for the parts of a batch that has other attributes than tensors": """
+        import torch
+        from torch.nn.utils.rnn import pack_padded_sequence
+        class Net(torch.nn.Module):
+            def forward(self, batch):
+                x = pack_padded_sequence(batch[0], batch[2], enforce_sorted=False).to(device="cuda")
+                print(batch.y.shape)
+                return x
+    """,
     "for the parts of a mapping, which has no device": """
         import torch
         class Trainer:

@@ -36,9 +36,11 @@ def without_device(program: Program, fix: Fix) -> list[str]:
     They may where `x` is surely no tensor, where the program tests whether it is one, and where it is an object of a
     class of the project whose `device` is a method.
     """
-    return sorted(
-        {f"{text}.device" for edit in fix.edits for text in _read_by(edit) if _may_lack_device(program, edit, text)}
-    )
+    lacking = {
+        f"{text}.device" for edit in fix.edits for text in _read_by(edit) if _may_lack_device(program, edit, text)
+    }
+    asked = ((edit, text) for edit in fix.edits for text in _modules_read_by(edit))
+    return sorted(lacking | {f"{text}.parameters" for edit, text in asked if _may_be_no_module(program, edit, text)})
 
 
 def without_move(program: Program, fix: Fix) -> list[str]:
@@ -85,6 +87,23 @@ def _read_by(edit: Edit) -> set[str]:
     """The dotted names whose device an edit reads."""
     read = (one for tree in parsed(edit) for one in walk(tree) if isinstance(one, ast.Attribute))
     return {text for one in read if one.attr == "device" and (text := dotted(one.value)) is not None}
+
+
+def _modules_read_by(edit: Edit) -> set[str]:
+    """`net` of `next(net.parameters()).device`"""
+    read = (one for tree in parsed(edit) for one in walk(tree) if isinstance(one, ast.Attribute))
+    return {text for one in read if one.attr == "parameters" and (text := dotted(one.value)) is not None}
+
+
+def _may_be_no_module(program: Program, edit: Edit, text: str) -> bool:
+    """Whether the program asks if what `text` names is a module, and where the edit stands it may be none."""
+    point = point_at(program, edit)
+    value = point.value(text) if point is not None else None
+    if point is None or value is None:
+        return False
+    tests = (atom for one in value.function.nodes for atom, _ in one.guard if isinstance(atom, tuple))
+    asked = {one for one in tests if one[:2] == ("isinstance", key(value)) and str(one[2]).endswith("Module")}
+    return any((one, True) not in point.guard for one in asked)
 
 
 def _may_lack_device(program: Program, edit: Edit, text: str) -> bool:

@@ -321,14 +321,14 @@ def _is_read_as_tensor(kinds: "Kinds", node: Node) -> bool:
 _OF_TENSORS = rows.TENSOR_ONLY | {"shape", "size", "device", "dtype"}
 
 
-def _is_of_torch(value: Node) -> bool:
-    """`torch.long`: a type, which is no device however often tensors are converted to it."""
-    return value.op is not Op.CALL and any(one.startswith("torch.") for one in names(value))
+def _is_type(value: Node) -> bool:
+    """`torch.long`, `int`: a type, which is no device however often tensors are converted to it."""
+    return value.op is not Op.CALL and any(one.startswith(("torch.", "builtins.")) for one in names(value))
 
 
 def _result_of_method(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     row = method_effect(method)
-    if row is Effect.MOVE and len(call.args) > 1 and not _is_of_torch(call.args[1]):
+    if row is Effect.MOVE and len(call.args) > 1 and not _is_type(call.args[1]):
         kinds.say(call.args[1], Kind.TENSOR if _is_read_as_tensor(kinds, call.args[1]) else Kind.DEVICE, 1)
         if call.args[1].op is Op.CONST and _TYPE.fullmatch(str(call.args[1].extra)):
             kinds.say(base, Kind.OTHER, 9)  # what takes text for a type is no tensor of torch

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.items import whole
-from devfix_codemods.ir.keys import names
-from devfix_codemods.placement.arguments import has_device, is_optional, makes_parameter
+from devfix_codemods.ir.keys import method_name, names
+from devfix_codemods.placement.arguments import calls_builtin, has_device, is_optional, makes_parameter
+from devfix_codemods.placement.calls import parameters
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.naming import sounds_like_model
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 20
 SEVERAL = 3
 """How many factories of a function must be moved on the spot to say where others belong."""
+_LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "critical", "log", "write", "add_text"})
 _INTO = frozenset({Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR, Op.SEQUENCE})
 
 
@@ -96,10 +98,19 @@ class UnusedDevices:
 
     def _is_for_others(self, node: Node) -> bool:
         """Whether a module is no part of another one, and is given to nothing that uses it here."""
-        given = any(one.op is Op.CALL and node in one.args[1:] for one in self._users.get(node, ()))
+        calls = (one for one in self._users.get(node, ()) if one.op is Op.CALL and node in one.args[1:])
+        given = not all(self._leaves(node, one) for one in calls)
         stored = (one.base for one in node.function.stores if one.value is node)
         part = node in self._births.owned or any(one is not node.function.self_node for one in stored)
         return not part and not given
+
+    def _leaves(self, value: Node, call: Node) -> bool:
+        """Whether a call only shows a value, or runs a function of this file that does not move it."""
+        called = self._births.calls.get(call)
+        if called is None:
+            return calls_builtin(call, "type", "print", "repr", "isinstance")
+        given = parameters(value, call, called)
+        return bool(given) and not any(map(self._births.moves_of, given))
 
     def _only_unused(self, function: Function) -> Node | None:
         """The one device with which a function does nothing; None where there are more."""
@@ -123,7 +134,18 @@ class UnusedDevices:
         """Whether anything is done with a value but to give it its name, be it in a row: `n, device = 3, x.device`."""
         made_of = set(device.args) if device.op is Op.PHI else set[Node]()
         users = {one for part in (device, *made_of) for one in self._users.get(part, ())} - {device}
-        return device in self._kept or not all(one.op is Op.COMPARE or self._only_unpacks(one) for one in users)
+        return device in self._kept or not all(
+            one.op is Op.COMPARE or self._only_unpacks(one) or (device.op is not Op.PARAM and self._only_shows(one))
+            for one in users
+        )
+
+    def _only_shows(self, user: Node, depth: int = 0) -> bool:
+        """`print(device)`, `log.info(f"on {device}")`"""
+        if user.op is Op.CALL and (calls_builtin(user, "print") or method_name(user) in _LOGGING):
+            return True
+        is_text = isinstance(user.syntax, ast.JoinedStr) or calls_builtin(user, "str") or method_name(user) == "format"
+        users = self._users.get(user, ()) if is_text and depth < MOST_STEPS else ()
+        return is_text and user not in self._kept and all(self._only_shows(one, depth + 1) for one in users)
 
     def _only_unpacks(self, row: Node) -> bool:
         return row.op is Op.SEQUENCE and row not in self._births.used and isinstance(row.statement, ast.Assign)

@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.catalogue import Kind
+from devfix_codemods.catalogue import Kind, method_effect
+from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.guards import covers
 from devfix_codemods.ir.keys import names
@@ -109,9 +110,17 @@ def _operands(conflict: Conflict) -> Iterator[Node]:
 
 
 def _is_container(node: Node) -> bool:
-    """Whether nothing is done with a value but to read parts of it under constant keys."""
+    """Whether nothing is done with a value but to read parts of it under constant keys, and what tensors have not."""
     users = [one for one in node.function.nodes if node in one.args]
-    return bool(users) and all(one.op is Op.ITEM and one.args[0] is node and _has_constant_key(one) for one in users)
+    parts = [one for one in users if one.op is Op.ITEM and one.args[0] is node and _has_constant_key(one)]
+    return bool(parts) and all(
+        one in parts or (one.op is Op.ATTR and _is_of_no_tensor(str(one.extra))) for one in users
+    )
+
+
+def _is_of_no_tensor(attribute: str) -> bool:
+    known = attribute in rows.TENSOR_ATTRIBUTES | rows.PLAIN_ATTRIBUTES | rows.TENSOR_ONLY
+    return not known and method_effect(attribute) is None
 
 
 def _has_constant_key(item: Node) -> bool:

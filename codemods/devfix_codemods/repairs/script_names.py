@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from textwrap import dedent
 
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, RewriteCall
-from devfix_codemods.ir import Function, Node
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.analysis import Analysis
 
 
@@ -20,12 +20,23 @@ def reads_script_name(analysis: Analysis, edit: Edit) -> bool:
     bound = analysis.module.top.finals
     words = {one for one in _words(edit) if _is_of_script(bound.get(one))}
     outer = _outermost(analysis, function)
-    around = function.syntax if outer.owner is None else outer.owner.syntax
-    read = {one.id for one in ast.walk(around) if isinstance(one, ast.Name)}
+    home = [one for one in analysis.module.functions if outer.owner is not None and one.owner is outer.owner]
+    inside = {one for one in analysis.module.functions if _outermost(analysis, one) in {outer, *home}}
+    read = {one.extra for one in analysis.module.of(Op.GLOBAL) if one.function in inside}
     if not words - read:
         return False
-    is_for_others = outer.owner is not None or analysis.kinds.imported.is_spoken_of(outer.name)
-    return is_for_others or outer not in analysis.births.calls.values()
+    return _is_for_others(analysis, outer) or outer not in analysis.births.calls.values()
+
+
+def _is_for_others(analysis: Analysis, function: Function) -> bool:
+    """Whether other files speak of a function, of its class, or of what calls it here."""
+    pending = [function]
+    for one in pending:  # grows
+        if one.owner is not None or analysis.kinds.imported.is_spoken_of(one.name):
+            return True
+        calls = (_outermost(analysis, call.function) for call in analysis.kinds.calls_of(one))
+        pending += (each for each in calls if each not in pending and each is not analysis.module.top)
+    return False
 
 
 def _is_of_script(node: Node | None) -> bool:
