@@ -134,9 +134,10 @@ class UnusedDevices:
         """Whether anything is done with a value but to give it its name, be it in a row: `n, device = 3, x.device`."""
         made_of = set(device.args) if device.op is Op.PHI else set[Node]()
         users = {one for part in (device, *made_of) for one in self._users.get(part, ())} - {device}
+        place = place_of(device, self._births.kinds)
+        is_chosen = device.op is not Op.PARAM and place is not None and place.where is Where.DEVICE
         return device in self._kept or not all(
-            one.op is Op.COMPARE or self._only_unpacks(one) or (device.op is not Op.PARAM and self._only_shows(one))
-            for one in users
+            one.op is Op.COMPARE or self._only_unpacks(one) or (is_chosen and self._only_shows(one)) for one in users
         )
 
     def _only_shows(self, user: Node, depth: int = 0) -> bool:

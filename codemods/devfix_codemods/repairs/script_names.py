@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from textwrap import dedent
 
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, RewriteCall
-from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir import Function, Node
 from devfix_codemods.placement.analysis import Analysis
 
 
@@ -21,11 +21,17 @@ def reads_script_name(analysis: Analysis, edit: Edit) -> bool:
     words = {one for one in _words(edit) if _is_of_script(bound.get(one))}
     outer = _outermost(analysis, function)
     home = [one for one in analysis.module.functions if outer.owner is not None and one.owner is outer.owner]
-    inside = {one for one in analysis.module.functions if _outermost(analysis, one) in {outer, *home}}
-    read = {one.extra for one in analysis.module.of(Op.GLOBAL) if one.function in inside}
-    if not words - read:
+    inside = [one for one in analysis.module.functions if _outermost(analysis, one) in {outer, *home}]
+    if not words.difference(*map(_reads_from_outside, inside)):
         return False
     return _is_for_others(analysis, outer) or outer not in analysis.births.calls.values()
+
+
+def _reads_from_outside(function: Function) -> set[str]:
+    """The names that a function reads, and does not bind."""
+    bound = {one for one, node in function.finals.items() if node.function is function}
+    read = (one for one in ast.walk(function.syntax) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+    return {one.id for one in read}.difference(function.parameters, bound)
 
 
 def _is_for_others(analysis: Analysis, function: Function) -> bool:
