@@ -32,11 +32,14 @@ class Operands:
         return tuple(one for one in call.args[1:] if one not in moved)
 
     def _runs(self, callee: Node) -> Function | None:
-        """What calling an object of a class runs, or what another file defines."""
+        """What calling an object of a class runs, or its method, or what another file defines."""
         if (defined := defined_elsewhere(self._kinds.imported, callee)) is not None:
             return defined
         owner = self._kinds.class_of(callee) or self._kinds.imported_class_of(callee)
-        found = (method_of(owner, one) for one in ("forward", "__call__")) if owner is not None else ()
+        called: tuple[str, ...] = ("forward", "__call__")
+        if owner is None and callee.op is Op.ATTR and not names(callee):
+            owner, called = self._kinds.imported_class_of(callee.args[0]), (str(callee.extra),)
+        found = (method_of(owner, one) for one in called) if owner is not None else ()
         return next((one for one in found if one is not None), None)
 
     def on_host(self, call: Node) -> set[Node]:
