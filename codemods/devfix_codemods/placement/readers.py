@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Guard, Node, Op
 from devfix_codemods.ir.guards import joined, literal
@@ -23,7 +23,7 @@ from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.naming import sounds_like_data, sounds_like_host, speaks_of_host
 from devfix_codemods.placement.non_tensors import starts_as_number
 from devfix_codemods.placement.places import CUDA, HOST
-from devfix_codemods.placement.views import chain, wholes
+from devfix_codemods.placement.views import chain, origin, wholes
 from devfix_codemods.placement.written_arrays import Written
 
 if TYPE_CHECKING:
@@ -290,17 +290,17 @@ class Readers:
         """One branch copies a value to the host for numpy, the other does not: there, all is on the host already."""
         read: dict[Node, list[Guard]] = defaultdict(list)
         for value, call in self._wanted:
-            read[_origin(value)].append(call.guard)
+            read[origin(value)].append(call.guard)
         copied: dict[Node, list[Guard]] = defaultdict(list)
         for call in self._copies:
-            copied[_origin(call)].append(call.guard)
-        for origin, guards in read.items():
+            copied[origin(call)].append(call.guard)
+        for begun, guards in read.items():
             for guard in guards:
                 for atom, holds in guard:
                     if _asks_about_tensor(atom):
                         continue
                     here, there = (
-                        any((atom, each) in one for one in copied.get(origin, ())) for each in (holds, not holds)
+                        any((atom, each) in one for one in copied.get(begun, ())) for each in (holds, not holds)
                     )
                     if there and not here:
                         self._graph.host_only.add((atom, holds))
@@ -387,18 +387,3 @@ def _is_named_display(node: Node, call: Node) -> bool:
 def _asks_about_tensor(atom: Hashable) -> bool:
     """`x.requires_grad`: what says nothing of the place."""
     return isinstance(atom, tuple) and atom[0] == "attr" and atom[2] in rows.PLAIN_ATTRIBUTES - {"is_cuda", "device"}
-
-
-def _origin(node: Node) -> Node:
-    """What is read in `torch.max(out, 1)[1].cpu().data`: `out`."""
-    while True:
-        if node.op in {Op.ATTR, Op.ITEM}:
-            node = node.args[0]
-        elif node.op is Op.CALL and node.args[0].op is Op.ATTR and name(node.args[0]) is None:
-            if method_effect(str(node.args[0].extra)) is None:
-                return node
-            node = node.args[0].args[0]
-        elif node.op is Op.CALL and (name(node.args[0]) or "").startswith("torch.") and len(node.args) > 1:
-            node = node.args[1]
-        else:
-            return node

@@ -37,3 +37,18 @@ def wholes(node: Node) -> Iterator[Node]:
         for last in chain(parts[0]):
             yield last
         parts = last.args[:1] if last.op in {Op.ITEM, Op.COMPREHENSION} else ()
+
+
+def origin(node: Node) -> Node:
+    """What is read in the end: `out` of `torch.max(out, 1)[1].cpu().data`."""
+    while True:
+        if node.op in {Op.ATTR, Op.ITEM}:
+            node = node.args[0]
+        elif node.op is Op.CALL and node.args[0].op is Op.ATTR and name(node.args[0]) is None:
+            if method_effect(str(node.args[0].extra)) is None:
+                return node
+            node = node.args[0].args[0]
+        elif node.op is Op.CALL and (name(node.args[0]) or "").startswith("torch.") and len(node.args) > 1:
+            node = node.args[1]
+        else:
+            return node
