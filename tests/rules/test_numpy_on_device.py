@@ -1807,3 +1807,37 @@ class Net(torch.nn.Module):
 )
 def test_arrays_by_what_they_are_made_of_and_given_to(rule, use: str, copied: bool) -> None:
     assert any(rule.safeties(MADE_ARRAYS.format(use=use))) is copied
+
+
+SAME_NAMES = """
+import numpy as np
+import torch
+from torch import optim
+class First:
+    def as_array(self, x):
+        return x.numpy()
+    def run(self):
+        out, other = self.compute()
+        return self.as_array(out.cpu()), self.as_array(other.cpu())
+class Second{base}:
+    {body}
+    def run(self):
+        out, other = self.compute()
+        return self.as_array(out{copied}), other
+"""
+OWN = "def as_array(self, x):\n        return x.cpu().numpy()"
+
+
+@pytest.mark.parametrize(
+    ("base", "body", "copied", "found"),
+    [
+        ("", OWN, "", False),
+        ("(First)", "pass", ".cpu()", False),
+        ("(First)", OWN, "", False),
+        ("(First)", "pass", ".cuda()", True),
+        ("(Third)", "pass", ".cuda()", True),
+    ],
+)
+def test_methods_of_one_name_have_their_own_callers(rule, base: str, body: str, copied: str, found: bool) -> None:
+    program = SAME_NAMES.format(base=base, body=body, copied=copied)
+    assert any(rule.safeties(program)) is found

@@ -1,7 +1,7 @@
 """Which calls run which functions of the same file, and which values are such functions."""
 
 import ast
-from collections.abc import Hashable, Iterator, Mapping, Set
+from collections.abc import Callable, Hashable, Iterator, Mapping, Set
 from types import MappingProxyType
 
 from devfix_codemods.catalogue import TO_DEVICE, Effect, canonical, effect, method_effect
@@ -213,6 +213,13 @@ def left_to_default(call: Node, called: Function) -> Iterator[tuple[Node, Node]]
     for word, default in called.defaults.items():
         if called.parameters[word] not in given:
             yield called.parameters[word], default
+
+
+def is_other_method(class_of: Callable[[Node], Class | None], named: Node, function: Function) -> bool:
+    """Whether an attribute that is called as a function is, is the method of another class: `self.run` of that."""
+    owner = class_of(named.args[0]) if named.op is Op.ATTR else None
+    found = method(owner, str(named.extra)) if owner is not None else None
+    return found is not None and found is not function
 
 
 def returned(call: Node, called: Function) -> Iterator[tuple[Node, Guard]]:

@@ -17,6 +17,7 @@ from devfix_codemods.ir.keys import names
 from devfix_codemods.placement import containers_by_use, slice_bounds, uses
 from devfix_codemods.placement.annotations import annotated
 from devfix_codemods.placement.arguments import is_none
+from devfix_codemods.placement.calls import is_other_method
 from devfix_codemods.placement.data_graphs import data_graphs
 from devfix_codemods.placement.differentiable import differentiable, losses_by_name
 from devfix_codemods.placement.facts import Facts
@@ -203,8 +204,8 @@ class Kinds(Facts):
         if function.name == "__init__" and function.owner is not None:
             return [] if function.owner in self._handed_on or self._is_base(function.owner) else called
         callees = {call.args[0] for call in called}
-        named = self._spelled.get(function.name, ()) if called else ()
-        return called if all(node in callees for node in named) else []
+        named = (one for one in (self._spelled.get(function.name, ()) if called else ()) if one not in callees)
+        return called if all(is_other_method(self.object_class, node, function) for node in named) else []
 
     def _is_base(self, owner: Class) -> bool:
         return any(owner in one.lineage() for one in self.module.classes if one is not owner)
