@@ -205,6 +205,7 @@ class Made(Base):
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
+@pytest.mark.slow
 def test_a_training_loop_gets_a_model_and_batches_on_the_host(drive: Drive) -> None:
     text = """
 import torch

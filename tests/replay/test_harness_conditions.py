@@ -154,7 +154,13 @@ def main(path, *others):
     ("name", "moved", "told"),
     [
         pytest.param("device", "rows.to(device)", "if `device` is the accelerator", id="moved to a device"),
-        pytest.param("like", "rows.to(like.device)", "if `like` is on the accelerator", id="moved to another tensor"),
+        pytest.param(
+            "like",
+            "rows.to(like.device)",
+            "if `like` is on the accelerator",
+            id="moved to another tensor",
+            marks=pytest.mark.slow,
+        ),
         pytest.param("like", "rows[like.shape[0]:]", "if `rows` is on the accelerator", id="moved nowhere"),
     ],
 )
@@ -178,8 +184,11 @@ z = {behind}
 
 @pytest.mark.parametrize(
     ("behind", "kind"),
-    [("y + torch.ones(3)", Kind.INCONCLUSIVE), ("y + 1", Kind.CONDITIONAL), ("open('/nowhere', y)", Kind.CONDITIONAL)],
-    ids=["meets the host", "meets nothing", "cannot run"],
+    [
+        pytest.param("y + torch.ones(3)", Kind.INCONCLUSIVE, id="meets the host"),
+        pytest.param("y + 1", Kind.CONDITIONAL, id="meets nothing"),
+        pytest.param("open('/nowhere', y)", Kind.CONDITIONAL, id="cannot run", marks=pytest.mark.slow),
+    ],
 )
 def test_what_follows_lines_that_ran_alone_meets_no_other_device(drive: Drive, behind: str, kind: Kind) -> None:
     result = drive(FOLLOWED.format(behind=behind), "torch.zeros(3)", "torch.zeros(3, device=x.device)")
