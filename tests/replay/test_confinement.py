@@ -335,6 +335,7 @@ def test_memory_counts_over_all_processes(run: Run, bubblewrap: Bubblewrap) -> N
     assert run(script.replace("WAIT", "0"), memory=200 << 20).passed
 
 
+@pytest.mark.slow
 def test_memory_that_processes_share_counts_once(run: Run, bubblewrap: Bubblewrap) -> None:
     script = """
     import os, time
@@ -441,6 +442,7 @@ def test_files_without_end_are_ended(run: Run, bubblewrap: Bubblewrap, folder: s
     assert run(script.replace("WAIT", "0")).passed
 
 
+@pytest.mark.slow
 def test_a_large_file_of_holes_is_nothing(run: Run, bubblewrap: Bubblewrap, copies: Callable[[], list[Path]]) -> None:
     script = "import time\nopen('large', 'wb').truncate(4 << 30)\ntime.sleep(2.5)\n"
     assert run(script, confinement=bubblewrap, allowance=Allowance(disk=1 << 20)).passed

@@ -247,6 +247,7 @@ def test_the_plain_cpu_hides_accelerators(replay: Replay) -> None:
     assert outcome.stdout.head == "''\n"
 
 
+@pytest.mark.slow
 def test_a_script_that_first_asks_whether_there_is_torch_is_simulated(simulated: Callable[..., ReplayResult]) -> None:
     script = "from importlib.util import find_spec\nassert find_spec('torch')\nimport torch\ntorch.ones(2).cuda() + 1\n"
     outcome = simulated(script, script + "x = 1\n").before

@@ -250,6 +250,7 @@ except RuntimeError as error:
     assert message.startswith("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is Fal")
 
 
+@pytest.mark.slow
 def test_a_checkpoint_made_elsewhere_is_loaded_onto_the_device(simulate: Simulate, tmp_path: Path) -> None:
     path = tmp_path / "elsewhere.pt"
     make = f"""
