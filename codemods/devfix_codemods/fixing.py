@@ -14,7 +14,9 @@ def without_conflicts(source: Source, findings: Sequence[Finding]) -> tuple[byte
 
     What copies the CUDA of a move that another one of them spells anew waits: the next time it copies that.
     """
-    chosen = [one for one in findings if not any(_copies_from(one, other) for other in findings)]
+    copying = [one for one in findings if any(map(_spells_cuda, edits_of(one)))]
+    waiting = [one for one in copying if any(_tells_of_change(one, other) for other in findings)]
+    chosen = [one for one in findings if one not in waiting]
     while True:
         try:
             return applied(source, [edit for finding in chosen for edit in edits_of(finding)]), chosen
@@ -22,9 +24,9 @@ def without_conflicts(source: Source, findings: Sequence[Finding]) -> tuple[byte
             chosen = _without_later(chosen, conflict)
 
 
-def _copies_from(finding: Finding, other: Finding) -> bool:
-    """Whether a fix spells out CUDA, and tells of a move that the fix of another rule changes."""
-    if finding.code == other.code or not any(map(_spells_cuda, edits_of(finding))):
+def _tells_of_change(finding: Finding, other: Finding) -> bool:
+    """Whether a finding tells of a move that the fix of another rule changes."""
+    if finding.code == other.code:
         return False
     told = [step.span for step in finding.trail if step.path is None]
     changed = [span for edit in edits_of(other) if (span := getattr(edit, "span", None)) is not None]

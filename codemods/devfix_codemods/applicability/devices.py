@@ -36,11 +36,10 @@ def without_device(program: Program, fix: Fix) -> list[str]:
     They may where `x` is surely no tensor, where the program tests whether it is one, and where it is an object of a
     class of the project whose `device` is a method.
     """
-    lacking = {
-        f"{text}.device" for edit in fix.edits for text in _read_by(edit) if _may_lack_device(program, edit, text)
-    }
-    asked = ((edit, text) for edit in fix.edits for text in _modules_read_by(edit))
-    return sorted(lacking | {f"{text}.parameters" for edit, text in asked if _may_be_no_module(program, edit, text)})
+    devices = ((edit, text) for edit in fix.edits for text in _asked_for(edit, "device"))
+    lacking = {f"{text}.device" for edit, text in devices if _may_lack_device(program, edit, text)}
+    modules = ((edit, text) for edit in fix.edits for text in _asked_for(edit, "parameters"))
+    return sorted(lacking | {f"{text}.parameters" for edit, text in modules if _may_be_no_module(program, edit, text)})
 
 
 def without_move(program: Program, fix: Fix) -> list[str]:
@@ -83,16 +82,10 @@ def _may_become_no_tensor(value: Node, guard: Guard) -> bool:
     return asked and not any(_answers_in(guard, value))
 
 
-def _read_by(edit: Edit) -> set[str]:
-    """The dotted names whose device an edit reads."""
+def _asked_for(edit: Edit, attribute: str) -> set[str]:
+    """The dotted names of which an edit reads an attribute: `net` of `next(net.parameters()).device`."""
     read = (one for tree in parsed(edit) for one in walk(tree) if isinstance(one, ast.Attribute))
-    return {text for one in read if one.attr == "device" and (text := dotted(one.value)) is not None}
-
-
-def _modules_read_by(edit: Edit) -> set[str]:
-    """`net` of `next(net.parameters()).device`"""
-    read = (one for tree in parsed(edit) for one in walk(tree) if isinstance(one, ast.Attribute))
-    return {text for one in read if one.attr == "parameters" and (text := dotted(one.value)) is not None}
+    return {text for one in read if one.attr == attribute and (text := dotted(one.value)) is not None}
 
 
 def _may_be_no_module(program: Program, edit: Edit, text: str) -> bool:

@@ -1,14 +1,14 @@
 """Which calls run which functions of the same file, and which values are such functions."""
 
 import ast
-from collections.abc import Callable, Hashable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from types import MappingProxyType
 
 from devfix_codemods.catalogue import TO_DEVICE, Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import MODULE_CHAINS
 from devfix_codemods.ir import Class, Function, Guard, Module, Node, Op
 from devfix_codemods.ir.keys import before_methods, key, name, names, resolved
-from devfix_codemods.ir.nodes import Literal
+from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import calls_builtin, is_none, keyword
 
 EMPTY: Mapping[Node, Class] = MappingProxyType({})
@@ -224,30 +224,22 @@ def is_other_method(class_of: Callable[[Node], Class | None], named: Node, funct
 
 def returned(call: Node, called: Function) -> Iterator[tuple[Node, Guard]]:
     """What a call may give, and when: of what its constant arguments rule out, nothing."""
-    given = {parameter: one for one, parameter in bound(call, called)} | dict(left_to_default(call, called))
-    known = {key(parameter): one.extra for parameter, one in given.items() if one.op is Op.CONST}
-    for value, guard in called.returns:
-        if not any(_contradicts(known, literal) for literal in guard):
-            yield value, guard
+    said = _said_by_constants(call, called)
+    return ((value, guard) for value, guard in called.returns if not contradictory(guard, said))
 
 
 def ruled_out(call: Node, called: Function) -> Guard:
     """What the constant arguments of a call say of the tests in what it runs: `flag` fails for `f(x, flag=False)`."""
-    tested = {atom for node in called.nodes for atom, _ in node.guard}
+    said = _said_by_constants(call, called)
+    tested = {atom for node in called.nodes for atom, _ in node.guard} if said else ()
+    return frozenset(one for one in said if one[0] in tested)
+
+
+def _said_by_constants(call: Node, called: Function) -> Guard:
+    """The tests of parameters that the constants decide which a call gives them, or leaves them."""
     given = {parameter: one for one, parameter in bound(call, called)} | dict(left_to_default(call, called))
     known = ((key(parameter), one.extra) for parameter, one in given.items() if one.op is Op.CONST)
-    said = [each for atom, value in known for each in ((atom, bool(value)), (("none", atom), value is None))]
-    return frozenset((atom, holds) for atom, holds in said if atom in tested)
-
-
-def _contradicts(known: Mapping[Hashable, object], literal: Literal) -> bool:
-    """Whether a test of a parameter has another outcome where that is a known constant."""
-    atom, holds = literal
-    if atom in known:
-        return bool(known[atom]) is not holds
-    if isinstance(atom, tuple) and atom[0] == "none" and atom[1] in known:
-        return (known[atom[1]] is None) is not holds
-    return False
+    return frozenset(each for atom, value in known for each in ((atom, bool(value)), (("none", atom), value is None)))
 
 
 def spread(call: Node, called: Function) -> Iterator[tuple[Node, Node, object]]:

@@ -22,11 +22,12 @@ def places_of(
     """
     host = target.on_host
     given = [name for name in dict.fromkeys(_on_device(driver, read)) if name not in host] if on_device else []
-    known = decisive is not None and not decisive.isdisjoint((*given, *_devices(driver)))
+    devices = dict.fromkeys(_devices(driver)) if on_device else {}
+    known = decisive is not None and not decisive.isdisjoint((*given, *devices))
     device = [name for name in given if name in (decisive or ())] if known else given
     shown = [name for name in device if name in target.on_device]
     assumed = [name for name in device if name not in target.on_device]
-    named = [name for name in dict.fromkeys(_devices(driver)) if on_device and name in (decisive or ())]
+    named = [name for name in devices if name in (decisive or ())]
     placed = [(shown, "on the accelerator"), (host, "on the host, as the finding says")]
     told = [f"{_listed(names)} {where}" for names, where in placed if names]
     open_ = [(assumed, "on the accelerator"), (named, "the accelerator")]
