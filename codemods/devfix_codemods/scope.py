@@ -1,6 +1,7 @@
 """Which names are bound at a statement whatever path led there, and the blocks and functions around it."""
 
 import ast
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 
@@ -29,13 +30,27 @@ def constructor(owner: ast.ClassDef) -> ast.FunctionDef | None:
     return next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
 
 
+def nodes_on(tree: ast.Module, first: int, last: int) -> Iterator[ast.AST]:
+    """The nodes of the statements that reach over one of these lines, the outermost first, as `ast.walk` gives them."""
+    todo: deque[ast.AST] = deque([tree])
+    while todo:
+        node = todo.popleft()
+        yield node
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.stmt) or (_first_line(child) <= last and first <= (child.end_lineno or last)):
+                todo.append(child)
+
+
+def _first_line(statement: ast.stmt) -> int:
+    """The line of the first decorator, or of the statement itself."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min(statement.lineno, *(one.lineno for one in decorators)) if decorators else statement.lineno
+
+
 def statements_at(program: Program, line: int) -> list[ast.stmt]:
     """The statements that run at `line`, the outermost first: of compound ones only the header counts."""
-    found = [
-        node
-        for node in ast.walk(program.tree)
-        if isinstance(node, ast.stmt) and node.lineno <= line <= _header_end(node)
-    ]
+    nodes = (node for node in nodes_on(program.tree, line, line) if isinstance(node, ast.stmt))
+    found = [node for node in nodes if node.lineno <= line <= _header_end(node)]
     return sorted(found, key=lambda one: (one.lineno, -_header_end(one)))
 
 

@@ -107,6 +107,7 @@ def test_what_is_made_at_the_place_may_be_moved_anywhere(tmp_path: Path) -> None
     assert [(one.edited, one.near, one.found) for one in outcomes] == [(True, False, True), (False, False, False)]
 
 
+@pytest.mark.slow
 def test_cases_do_not_see_each_other(tmp_path: Path) -> None:
     """What the model is, another case says: here nobody knows that it has weights, and that they stay on the host."""
     user = RIGHT.replace("import torch\n", "import torch\nfrom helper.helper import Net\n", 1)
@@ -141,6 +142,7 @@ def test_the_lines_of_a_patch() -> None:
     assert edited_lines(patch) == {"one.py": {4}, "two.py": {0}}
 
 
+@pytest.mark.slow
 def test_in_its_repository_a_file_sees_the_others(tmp_path: Path) -> None:
     """What the model is, the file beside it says: it has weights, which stay on the host."""
     right = RIGHT.replace("import torch\n", "import torch\nfrom net import Net\n", 1)

@@ -15,7 +15,7 @@ from .conftest import BUGGY, Devfix
 pytestmark = pytest.mark.usefixtures("library")
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 4])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow), 4])
 def test_results_come_in_the_order_of_the_files(jobs: int, tree: Path) -> None:
     for number in range(30):
         (tree / f"{number:02}.py").write_text(BUGGY * (30 - number) if number % 3 else "x = 1\n")

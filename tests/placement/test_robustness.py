@@ -2,7 +2,9 @@
 
 import ast
 import sys
+import threading
 import time
+from types import FrameType
 
 import pytest
 from devfix_codemods.engine import check
@@ -39,6 +41,27 @@ DEEP = {
 def test_depth(program: str) -> None:
     outcome = check(Source("deep.py", f"{HEAD}{program}\n".encode()), Options(SELECT))
     assert isinstance(outcome, Checked) or (isinstance(outcome, Failed) and not outcome.internal), outcome
+
+
+def test_twice_the_operators_are_about_twice_the_work() -> None:
+    once, twice = (calls_in_reading(f"{HEAD}z = {' + '.join(['x'] * count)}\n") for count in (400, 800))
+    assert twice < 3 * once
+
+
+def calls_in_reading(text: str) -> int:
+    """How many functions are called while a program is read: the work, whatever else the machine does."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    threading.setprofile(count)
+    try:
+        assert isinstance(check(Source("long.py", text.encode()), Options(SELECT)), Checked)
+    finally:
+        threading.setprofile(None)
+    return calls
 
 
 ODD = {

@@ -125,7 +125,7 @@ def _parsed(source: Source) -> Program | None:
 
 def expressions_in(program: Program, span: Span) -> Iterator[ast.expr]:
     """The expressions inside `span`, the outermost first."""
-    for node in ast.walk(program.tree):
+    for node in scope.nodes_on(program.tree, span.line, span.end_line):
         if isinstance(node, ast.expr) and span.contains(program.source.span(node)):
             yield node
 

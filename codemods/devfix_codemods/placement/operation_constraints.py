@@ -20,6 +20,7 @@ class Operations:
         self._births = births
         self._kinds = births.kinds
         self._graph = births.graph
+        self._settings: dict[Node, bool] = {}
 
     def operation(self, node: Node) -> None:
         """Arithmetic: its operands meet, or its result is where the only one is that may be somewhere."""
@@ -56,7 +57,7 @@ class Operations:
                 unsure = link == "operation" and self._kinds.of(one) is None and self._kinds.of(node) is not Kind.TENSOR
                 unsure = (unsure or self._may_be_number(one, link)) and not self._is_loaded(one)
                 own = "operation-unknown-operand" if unsure else link
-                own = "operation-maybe-number" if unsure and _is_setting(one) else own
+                own = "operation-maybe-number" if unsure and self._is_setting(one) else own
                 own = "operation-tested-operand" if own == "operation-unknown-operand" and is_tested(one, node) else own
                 own = "given-as-length" if own in _CALLS_OF_MODULES and is_called_length(one) else own
                 own = "made-for-call" if own == "unknown-call" and self._is_made_for(one) else own
@@ -77,18 +78,22 @@ class Operations:
 
     def _may_be_number(self, node: Node, link: str) -> bool:
         """Arithmetic takes numbers as well, and attributes often are numbers."""
-        computed = node.op is Op.OPERATION and _is_setting(node)
+        computed = node.op is Op.OPERATION and self._is_setting(node)
         named = node.op in {Op.ATTR, Op.PARAM, Op.ITEM} or computed
         return link == "operation" and self._kinds.of(node) is None and named
 
-
-def _is_setting(operand: Node) -> bool:
-    """Whether a value is what a constructor gets, or a part of that, or is called as a number: as likely as a tensor it
-    is a number of the settings, and so is what is computed of such."""
-    if operand.op is Op.OPERATION:
-        return all(one.op is Op.CONST or _is_setting(one) for one in operand.args)
-    given = whole(operand, {Op.ITEM, Op.ATTR})
-    return given.op is Op.PARAM and (given.function.name == "__init__" or sounds_like_count(operand))
+    def _is_setting(self, operand: Node) -> bool:
+        """Whether a value is what a constructor gets, or a part of that, or is called as a number: as likely as a
+        tensor it is a number of the settings, and so is what is computed of such."""
+        found = self._settings.get(operand)
+        if found is None:
+            if operand.op is Op.OPERATION:
+                found = all(one.op is Op.CONST or self._is_setting(one) for one in operand.args)
+            else:
+                given = whole(operand, {Op.ITEM, Op.ATTR})
+                found = given.op is Op.PARAM and (given.function.name == "__init__" or sounds_like_count(operand))
+            self._settings[operand] = found
+        return found
 
 
 _LOADED = {("loader-item",), ("collated-elsewhere",)}

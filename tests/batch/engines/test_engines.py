@@ -58,7 +58,7 @@ def driver(program: Program, jobs: list[Job]) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_workers_and_all_that_they_started_die_with_the_driver(
     number: signal.Signals, program: Program, job: JobMaker, folder: Path
 ) -> None:

@@ -140,7 +140,7 @@ def test_a_program_that_cannot_be_started_is_told(
     assert supervise(job("fine"), program) == "its process could not be started: No such file or directory"
 
 
-@pytest.mark.parametrize("does", ["hangs", "deaf", "family"])
+@pytest.mark.parametrize("does", ["deaf", *(pytest.param(one, marks=pytest.mark.slow) for one in ("hangs", "family"))])
 def test_a_repository_that_takes_too_long_has_failed(does: str, program: Program, job: JobMaker, folder: Path) -> None:
     answer = supervise(job(does, timeout=3.0), program)
     assert isinstance(answer, Outcome)

@@ -65,7 +65,9 @@ def test_the_edits_give_what_rewrite_writes(tree: Path, devfix: Devfix) -> None:
 
 
 @pytest.mark.parametrize("output_format", ["json", "sarif", "gitlab"])
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", *(pytest.param(one, marks=pytest.mark.slow) for one in ("latin-1", "utf-8"))]
+)
 def test_it_is_json_whatever_the_stream_is_written_in(tree: Path, output_format: str, encoding: str) -> None:
     (tree / "a.py").write_text("import torch\né = torch.zeros(3).cuda()\nprint(é + torch.zeros(3))\n")
     command = [sys.executable, "-m", "devfix", "check", "--output-format", output_format]

@@ -241,7 +241,10 @@ def test_another_file_that_changes_during_the_first_analysis_has_its_say(tree: P
     edit(session)
 
 
-@pytest.mark.parametrize("encoding", [types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf32])
+@pytest.mark.parametrize(
+    "encoding",
+    [types.PositionEncodingKind.Utf8, pytest.param(types.PositionEncodingKind.Utf32, marks=pytest.mark.slow)],
+)
 def test_columns_are_in_the_units_that_the_client_asks_for(
     tree: Path, edit: Edit, encoding: types.PositionEncodingKind
 ) -> None:
