@@ -18,6 +18,15 @@ SILENT = {
             g = torch.Generator().manual_seed(0)
             return torch.randn(shape, generator=g, device=g.device).to(device)
     """,
+    "the device of what gathers what was made there": """
+        import torch
+        class Step:
+            def __call__(self):
+                g = torch.Generator().manual_seed(0)
+                x = torch.rand(3, device=self.run.accelerator.device)
+                seen = self.run.accelerator.gather(x * 2)
+                return seen + torch.randn(3, device=x.device, generator=g)
+    """,
     "host generators of samplers and splits": """
         import torch
         from torch.utils.data import DataLoader, RandomSampler, random_split

@@ -1,7 +1,7 @@
 """Where values surely are, and what a program may mean by a device."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from devfix_codemods.assumptions.index import Index, called
 from devfix_codemods.edits.quotes import unquoted
@@ -18,8 +18,13 @@ SURE = 0.8
 """How strong what says that a value is on a device has to be."""
 
 
-def place_where(index: Index, node: Node, by: Node) -> Place | None:
-    """Where a value is that `by` reads: on a device, the host, or wherever a caller put it; None where nobody knows."""
+def place_where(index: Index, node: Node, by: Node, asked_for: Set[Node] = frozenset()) -> Place | None:
+    """Where a value is that `by` reads: on a device, the host, or wherever a caller put it; None where nobody knows.
+
+    `asked_for` are the values that are known to be where this one is, of which nothing is to be learnt.
+    """
+    if node in asked_for:
+        return None
     said = [one for one in index.analysis.says_where(node, by) if _tells(one, by)]
     if not said:
         return None
@@ -31,7 +36,7 @@ def place_where(index: Index, node: Node, by: Node) -> Place | None:
         return Place(Where.CALLER, node)
     asked = _asked(index, best.end.place.node)
     if asked is not None:
-        return place_where(index, asked, by)
+        return place_where(index, asked, by, asked_for | {node})
     host = (one.confidence for one in said if one.end.place == HOST)
     sure = best.confidence >= SURE and max(host, default=0) < HOST_WINS * best.confidence
     return best.end.place if sure else None
