@@ -45,3 +45,39 @@ def test_a_class_that_keeps_no_modules_has_no_parameters(repairs, base: str) -> 
 def test_a_class_of_an_unread_base_may_have_parameters(repairs) -> None:
     program = BASES.replace("import abc", "from bases import Layer").replace("nn.Module, {base}", "Layer, nn.Module")
     assert [one for one in repairs.added(program) if "parameters()" in one]
+
+
+
+SIZED = """
+    def started(rows):
+        whole = {whole}
+        first = torch.zeros(whole.size()).long()
+        first[:, 0] = 1
+        return first, whole
+"""
+
+
+def test_a_list_of_tensors_has_no_device(repairs) -> None:
+    assert not any("rows.device" in one for one in repairs.added(SIZED.format(whole="torch.cat(rows)")))
+
+
+@pytest.mark.parametrize("whole", ["rows.float()", "rows * 2", "torch.relu(rows)", "rows[:, :4]"])
+def test_what_is_treated_as_a_tensor_has_one(repairs, whole: str) -> None:
+    assert any("device=" in one for one in repairs.added(SIZED.format(whole=whole)))
+
+
+SETTINGS = """
+    class Coder(nn.Module):
+        def __init__(self, size, cfg):
+            super().__init__()
+            self.cfg = cfg
+            self.net = nn.Linear(size, size)
+            self.register_buffer("least", torch.ones(size) * {least})
+        def forward(self, x):
+            return self.net(x) - self.least * self.cfg.rate
+"""
+
+
+@pytest.mark.parametrize("least", ["self.cfg.least", "cfg.least"])
+def test_settings_have_no_device(repairs, least: str) -> None:
+    assert not any("cfg.device" in one for one in repairs.added(SETTINGS.format(least=least)))

@@ -76,7 +76,7 @@ REBUILT = """
     [
         ("pass", "sample.__dict__ = rows", True),
         ("rows[k].append(k)", "sample.x = rows", True),
-        ("pass", "sample.x = rows", False),
+        ("rows.shape", "sample.x = rows", False),
     ],
 )
 def test_a_container_by_its_use_has_no_device(repairs, first: str, last: str, is_container: bool) -> None:
@@ -294,3 +294,98 @@ def test_what_may_be_a_function_has_no_parameters(repairs, test: str) -> None:
 
 def test_what_is_a_module_shows_the_device(repairs) -> None:
     assert repairs.added(ASKED.format(test="if len(rows) > 1:"))
+
+
+BATCHES_OF_LISTS = """
+    def fit(model: nn.Module, loader: torch.utils.data.DataLoader, device):
+        model.to(device)
+        for rows, labels in loader:
+            rows = {joined}
+            labels = labels.to(device)
+            loss = F.cross_entropy(model(rows), labels)
+            loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("joined", "added"),
+    [
+        ("torch.cat(rows, dim=0).float()", "rows = torch.cat(rows, dim=0).to(device).float()"),
+        ("torch.stack(rows)", "rows = torch.stack(rows).to(device)"),
+        ("rows.float()", "rows = rows.to(device)"),
+    ],
+)
+def test_a_list_of_tensors_is_joined_and_then_moved(repairs, joined: str, added: str) -> None:
+    found = [one.replace(", non_blocking=True", "") for one in repairs.added(BATCHES_OF_LISTS.format(joined=joined))]
+    assert added in found, found
+
+
+STEP = """
+    def step(net, latent, config, on_cuda):
+        width = {first}
+        if on_cuda:
+            latent = latent.cuda()
+        loss = F.mse_loss(net(latent), latent)
+        return loss * {weight} + width
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "weight", "is_moved"),
+    [
+        ("config.width", "config.weight", False),
+        ("config.named()", "config.weight", False),
+        ("config.mean()", "config[0]", True),
+    ],
+)
+def test_settings_beside_what_is_moved_stay(repairs, first: str, weight: str, is_moved: bool) -> None:
+    added = repairs.added(STEP.format(first=first, weight=weight))
+    assert any("config.cuda" in one for one in added) is is_moved, added
+
+
+BEHIND = """
+    class Pipe:
+        def encode(self, x: torch.Tensor, pooled: torch.Tensor, crops: torch.Tensor, mask: torch.Tensor):
+            device = self._execution_device
+            info = None
+            if self.is_ready:
+                info = torch.tensor([3.0, *crops]).to(device)
+                x = x.to(device)
+                pooled = pooled.to(device)
+                mask = mask.to(device)
+            return self.net(x, pooled, mask, {given})
+"""
+
+
+@pytest.mark.parametrize(("given", "is_moved"), [("info", False), ("info, crops", True)])
+def test_nothing_is_moved_behind_its_last_use(repairs, given: str, is_moved: bool) -> None:
+    added = repairs.added(BEHIND.format(given=given))
+    assert any(one.startswith("crops =") for one in added) is is_moved, added
+
+
+PICKED = """
+    class Memory:
+        def sampled(self, count, width, device):
+            step = torch.randint(0, 3, (width,))
+            rows = torch.randint(0, count, (width,))
+            before = torch.clip(rows - step * 2, 0, count - 1)
+            now = torch.zeros(width, 3, device=device)
+            found = torch.zeros(width, 3, device=device)
+            other = torch.ones(width, 3, device=device)
+            for i in range(3):
+                now[i] = {now}
+                found[i] = {found}
+            return now, found, other
+"""
+
+
+@pytest.mark.parametrize(
+    ("now", "found", "is_made_there"),
+    [
+        ("self.states[rows].to(device)", "self.states[before].to(device)", False),
+        ("self.net(rows)", "self.net(before)", True),
+    ],
+)
+def test_what_picks_rows_on_the_host_is_made_there(repairs, now: str, found: str, is_made_there: bool) -> None:
+    added = repairs.added(PICKED.format(now=now, found=found))
+    assert any("randint(0, 3, (width,), device=device)" in one for one in added) is is_made_there, added

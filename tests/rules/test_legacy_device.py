@@ -29,12 +29,24 @@ def test_nothing_to_say(rule, program):
         ("torch.LongTensor(device=x.device)", "torch.LongTensor().to(x.device)"),
         ("torch.FloatTensor((v,), device=x.device).abs()", "torch.FloatTensor((v,)).to(x.device).abs()"),
         ("torch.FloatTensor(v, device=x.device).uniform_()", "torch.FloatTensor(v).to(x.device).uniform_()"),
+        ("torch.Tensor([v], device=x.device, dtype=x.dtype)", "torch.Tensor([v]).to(x.device, dtype=x.dtype)"),
+        (
+            "torch.from_numpy(v, dtype=torch.float32, device=x.device)",
+            "torch.from_numpy(v).to(x.device, dtype=torch.float32)",
+        ),
         ("torch.LongTensor((v,), device=x.device).random_()", "torch.LongTensor((v,)).to(x.device).random_()"),
     ],
 )
 def test_moved_behind(rule, before, after):
     program = "import torch\ndef f(x, v):\n    y = {}\n    return y\n"
     assert rule.fixed(program.format(before)) == program.format(after)
+
+
+def test_what_it_takes_no_more_than_a_device_is_left_to_the_reader(rule):
+    assert (
+        rule.findings("import torch\ndef f(x, v):\n    return torch.Tensor([v], device=x.device, pin_memory=True)\n")
+        == ()
+    )
 
 
 def test_comments_are_left_to_the_reader(rule):

@@ -44,6 +44,14 @@ SILENT = {
             c = torch.load(path, **options)
             model.load_state_dict(a)
     """,
+    "a place that options get later": """
+        import torch
+        def load(model, path, use_gpu):
+            options = {}
+            if not use_gpu:
+                options["map_location"] = "cpu"
+            model.load_state_dict(torch.load(path, **options))
+    """,
     "other loaders": """
         import json, pickle
         import numpy as np

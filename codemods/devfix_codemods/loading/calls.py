@@ -97,7 +97,10 @@ def _is_of_torch(call: Node) -> bool:
 
 
 def _is_open(word: object, given: Node) -> bool:
-    """Whether an argument surely says no place: of stars, only a display of other keywords."""
+    """Whether an argument surely says no place: of stars, only a display of other keywords, which gets none later."""
+    if word != "**":
+        return word != "*"
     displays = given.args if given.op is Op.PHI else (given,)
     keys = (one.extra if one.op is Op.MAPPING and isinstance(one.extra, tuple) else (None,) for one in displays)
-    return word != "*" and (word != "**" or not any({None, *_WORDS}.intersection(one) for one in keys))
+    put_in = {one.key for one in given.function.stores if one.base in displays or one.base is given}
+    return not any({None, *_WORDS}.intersection(one) for one in (*keys, put_in))

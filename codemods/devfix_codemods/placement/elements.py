@@ -23,7 +23,7 @@ from devfix_codemods.placement.kept_elsewhere import placed_elsewhere
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import Loaders, is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_number, sounds_like_text, sounds_otherwise
-from devfix_codemods.placement.non_tensors import has_no_move, holds_mappings, is_function, is_plain
+from devfix_codemods.placement.non_tensors import has_no_move, holds_mappings, is_asked_as_object, is_function, is_plain
 from devfix_codemods.placement.places import HOST, Place, Where
 from devfix_codemods.placement.plain_containers import is_container
 from devfix_codemods.placement.replaced_parts import replaced
@@ -124,6 +124,8 @@ class Elements:
             return
         if is_plain(node) or (is_function(node) and not self._kinds.is_module(node)):
             return
+        if self._is_object(node):
+            link = "object-beside-moved"
         known = [*(sources.get(base, ()) if base is not None else ()), *own]
         if (
             not (self._comes_from_host(node) or self._is_outside_of_classes(node) or self._is_of_own_loop(node))
@@ -134,6 +136,10 @@ class Elements:
             return
         if all(one.place == CALLER for one in known):
             self._add(node, Birth.SIBLING, link)
+
+    def _is_object(self, node: Node) -> bool:
+        """Whether a value is asked for what no tensor has, and is neither a graph nor anything else that is known."""
+        return self._kinds.of(node) is None and node not in self._kinds.data_graphs and is_asked_as_object(node)
 
     def _is_container(self, node: Node) -> bool:
         """Whether all that a value may be, whatever callers of this file give, is a plain list or dictionary."""

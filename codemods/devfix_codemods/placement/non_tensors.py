@@ -1,6 +1,6 @@
 """Values that are no tensors, or may be none, by what the program does with them and by what they start as."""
 
-from devfix_codemods.catalogue import Effect, canonical, effect
+from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key, names
@@ -86,13 +86,40 @@ def holds_containers(node: Node) -> bool:
     users = node.function.module.users
     taken = (one for one in users.get(node, ()) if one.op is Op.ITEM and one.args[0] is node)
     parts = (one for one in taken if not isinstance(one.extra, str))
-    return any(_is_mapping(user) or _joins(user, one) for one in parts for user in users.get(one, ()))
+    return any(_is_mapping(user) or joins(user, one) for one in parts for user in users.get(one, ()))
 
 
-def _joins(user: Node, value: Node) -> bool:
+def is_joined(node: Node) -> bool:
+    """Whether a value is a list of tensors, which are joined."""
+    return any(joins(one, node) for one in node.function.module.users.get(node, ()))
+
+
+def joins(user: Node, value: Node) -> bool:
     """`torch.stack(rows)`, which takes a list and no tensor."""
     joins = user.op is Op.CALL and user.args[1:2] == (value,)
     return joins and any(effect(canonical(one)) is Effect.SEQUENCE for one in names(user.args[0]))
+
+
+def is_asked_as_object(node: Node) -> bool:
+    """Whether a value, or the attribute of an object that keeps it, is asked for what no tensor has: `config.rate`."""
+    users = node.function.module.users
+    kept = {(one.base, one.key) for one in node.function.stores if one.value is node and one.is_attribute}
+    owner = node.function.owner
+    methods = owner.methods.values() if owner is not None and kept else ()
+    read = [
+        one
+        for method in methods
+        for one in method.nodes
+        if one.op is Op.ATTR and one.args[0] is method.self_node and (node.function.self_node, one.extra) in kept
+    ]
+    asked = (one for each in (node, *read) for one in users.get(each, ()) if one.op is Op.ATTR and one.args[0] is each)
+    return any(is_of_no_tensor(str(one.extra)) for one in asked)
+
+
+def is_of_no_tensor(attribute: str) -> bool:
+    """Whether no tensor has an attribute of that name."""
+    known = attribute in rows.TENSOR_ATTRIBUTES | rows.PLAIN_ATTRIBUTES | rows.TENSOR_ONLY
+    return not known and method_effect(attribute) is None
 
 
 def is_plain(attribute: Node) -> bool:

@@ -18,6 +18,7 @@ STRENGTHS: dict[str, float] = {
     "unpacked-beside-moved": 0.9,
     "unknown-beside-moved": 0.65,
     "given-beside-moved": 0.8,
+    "object-beside-moved": 0.4,
     "module-made": 0.97,
     "built-by-unknown": 0.6,
     "built-as-moved": 0.88,

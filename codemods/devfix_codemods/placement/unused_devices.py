@@ -221,7 +221,7 @@ class UnusedDevices:
             for one in beside:
                 alike[_making(one)].append(one)
             for one in members if beside else ():
-                if one in joined or self._uses.ends_on_host(one) or self._is_taken_along(one):
+                if one in joined or self._uses.ends_on_host(one) or self._is_taken_along(one) or self._picks(one):
                     continue  # moved alone, it would meet the others on the host, where workers read it
                 self._left_out(one, beside, alike.get(_making(one), ()))
 
@@ -256,6 +256,15 @@ class UnusedDevices:
         kinds, into = self._births.kinds, _INTO | _HOLDING | {Op.ITER}
         computed = self._computed(made, into)
         return any(one.op is Op.CALL and kinds.of(one) in _TAKING_ALONG for one in computed)
+
+    def _picks(self, made: Node) -> bool:
+        """Whether a value, or what is computed of it, picks from another one what is moved then.
+
+        What `kept[rows].to(device)` picks from was on the host, and so has to be what picks from it.
+        """
+        users = ((one, user) for one in self._computed(made) for user in self._users.get(one, ()))
+        picked = (user for one, user in users if user.op is Op.ITEM and user.args[0] is not one)
+        return any(map(self._births.moves_of, picked))
 
     def _placed_again(self) -> Iterator[Node]:
         """What factories get that are told a device: `torch.as_tensor(rows, device=device)`."""

@@ -13,7 +13,7 @@ from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement import calls
-from devfix_codemods.placement.arguments import keyword
+from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.precision.asked_classes import AskedClasses
 from devfix_codemods.repairs.points import Point, before
 from devfix_codemods.repairs.scope import values_of
@@ -276,8 +276,14 @@ class Devices:
             sure = kinds.says_surely(one, catalogue.Kind.TENSOR) or is_forward
             mixed = kinds.is_row(one) or any(kinds.says(one, other) for other in _NO_TENSORS)
             asked = any(called(user, "builtins.isinstance", "torch.is_tensor") for user in self._index.users[one])
-            if kinds.of(one) is catalogue.Kind.TENSOR and sure and not (mixed or asked or self._analysis.is_plain(one)):
+            other = mixed or asked or self._analysis.is_plain(one) or self._is_given_none(one)
+            if kinds.of(one) is catalogue.Kind.TENSOR and sure and not other:
                 yield one
+
+    def _is_given_none(self, parameter: Node) -> bool:
+        """Whether a caller in this file gives a parameter None, be it on one path."""
+        given = self._kinds.given.get(parameter, ())
+        return any(is_none(each) for one in given for each in (one, *(one.args if one.op is Op.PHI else ())))
 
 
 def _annotation(parameter: Node) -> ast.expr | None:

@@ -12,6 +12,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import may_be_none
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.non_tensors import is_joined, joins
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
 from devfix_codemods.repairs.detection import detected, detecting
@@ -30,6 +31,9 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     node = conflict.birth.node
     if node.op is Op.FIELD:
         yield from _field(analysis, source, conflict)
+        return
+    if is_joined(node):
+        yield from _where_joined(analysis, source, conflict)
         return
     conflict = like_siblings(analysis, conflict)
     if is_read(analysis, node):
@@ -60,6 +64,14 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     yield from _before_use(analysis, source, conflict)
     yield from behind_birth(analysis, source, conflict)
     yield from at_meeting(analysis, source, conflict)
+
+
+def _where_joined(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`torch.cat(rows).to(device)`: a list of tensors has no `.to` itself."""
+    first = next(iter(conflict.path), None)
+    if first is not None and joins(first.node, conflict.birth.node):
+        joined = replace(conflict, birth=replace(conflict.birth, node=first.node), path=conflict.path[1:])
+        yield from wrapped(analysis, source, joined)
 
 
 def _is_of_comprehension(node: Node) -> bool:
@@ -228,7 +240,7 @@ def _before_use(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     if point is None or anchor is None or anchor not in getattr(node.function.syntax, "body", ()):
         return
     for suffix in suffixes(analysis, conflict, point):
-        code = suffix.statement(str(node.extra))
+        code = suffix.statement(str(node.extra), may_be_none(node, point.guard))
         edit = InsertStatement(source.span(anchor), "after" if is_chosen else "before", code, rank(node))
         yield Cut((edit, *suffix.edits), f"Move `{node.extra}`")
 

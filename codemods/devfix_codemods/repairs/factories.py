@@ -126,14 +126,16 @@ def _as_of(conflict: Conflict, at: int) -> Conflict:
 
 
 def _without_device(source: Source, call: ast.AST | None) -> Cut | None:
-    """`torch.Tensor([1.0]).to(d)` for `torch.Tensor([1.0], device=d)`, which takes no device but the host."""
-    given = [one for one in call.keywords if one.arg == "device"] if isinstance(call, ast.Call) else []
-    if not given or not isinstance(call, ast.Call) or "#" in source.segment(source.span(call)):
+    """`torch.Tensor([1.0]).to(d)` for `torch.Tensor([1.0], device=d)`: it takes no device but the host, and no type."""
+    if not isinstance(call, ast.Call) or "#" in source.segment(source.span(call)):
         return None
-    kept = [*call.args, *(one for one in call.keywords if one is not given[0])]
-    texts = [source.segment(source.span(one)) for one in kept]
-    function, device = (source.segment(source.span(one)) for one in (call.func, given[0].value))
-    edit = ReplaceExpression(source.span(call), f"{function}({', '.join(texts)}).to({device})")
+    given = {str(one.arg): source.segment(source.span(one.value)) for one in call.keywords}
+    if "device" not in given or not given.keys() <= {"device", "dtype"}:
+        return None
+    device = given["device"]
+    told = f"{device}, dtype={given['dtype']}" if "dtype" in given else device
+    function, *texts = (source.segment(source.span(one)) for one in (call.func, *call.args))
+    edit = ReplaceExpression(source.span(call), f"{function}({', '.join(texts)}).to({told})")
     return Cut((edit,), f"Move it behind the constructor, which takes no device: `.to({device})`")
 
 

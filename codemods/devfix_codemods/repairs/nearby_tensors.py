@@ -3,8 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from devfix_codemods.catalogue import Kind, method_effect
-from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.guards import covers
 from devfix_codemods.ir.keys import names
@@ -12,9 +11,16 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.graph import MADE, Turn
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_count
-from devfix_codemods.placement.non_tensors import is_function, is_used_as_object, may_be_number
+from devfix_codemods.placement.non_tensors import (
+    is_distribution,
+    is_function,
+    is_of_no_tensor,
+    is_used_as_object,
+    may_be_number,
+)
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.tensors_by_use import is_treated_as_tensor
 from devfix_codemods.repairs.nearby_modules import of_module
 from devfix_codemods.repairs.points import Point
 from devfix_codemods.repairs.suffix import Suffix
@@ -66,6 +72,10 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
         return False
     if kind is None and (sounds_like_count(node) or analysis.kinds.is_among(node, analysis.kinds.itemized)):
         return False
+    if kind is None and is_distribution(node):
+        return False
+    if kind is None and node.op is Op.PARAM and not is_treated_as_tensor(analysis.kinds, node):
+        return False
     given = _given(analysis, node)
     if any(calls_builtin(one, "list", "tuple") or (one.op is Op.PARAM and analysis.is_plain(one)) for one in given):
         return False
@@ -113,14 +123,7 @@ def _is_container(node: Node) -> bool:
     """Whether nothing is done with a value but to read parts of it under constant keys, and what tensors have not."""
     users = [one for one in node.function.nodes if node in one.args]
     parts = [one for one in users if one.op is Op.ITEM and one.args[0] is node and _has_constant_key(one)]
-    return bool(parts) and all(
-        one in parts or (one.op is Op.ATTR and _is_of_no_tensor(str(one.extra))) for one in users
-    )
-
-
-def _is_of_no_tensor(attribute: str) -> bool:
-    known = attribute in rows.TENSOR_ATTRIBUTES | rows.PLAIN_ATTRIBUTES | rows.TENSOR_ONLY
-    return not known and method_effect(attribute) is None
+    return bool(parts) and all(one in parts or (one.op is Op.ATTR and is_of_no_tensor(str(one.extra))) for one in users)
 
 
 def _has_constant_key(item: Node) -> bool:

@@ -85,6 +85,8 @@ def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> It
     name = called(analysis, node, point)
     if name is None or _used_between(node, move) or _taken_apart_between(analysis, node, move):
         return
+    if not first and not _is_read_behind(node, move):
+        return
     for suffix in suffixes(analysis, conflict, point):
         span = source.span(move.statement)
         code = suffix.statement(name, may_be_none(node, move.guard))
@@ -114,6 +116,21 @@ def _used_between(node: Node, move: Node) -> bool:
         and not (one.op is Op.CALL and (name_of(one.args[0]) or "").startswith("builtins."))  # `print(x)`
         for one in node.function.nodes
     )
+
+
+def _is_read_behind(node: Node, move: Node) -> bool:
+    """Whether anything gets a value behind the move of another one, or in the next turn of a loop around that."""
+    function = node.function
+    around = [one for one in ast.walk(function.syntax) if isinstance(one, _LOOPS)]
+    inside = (one for one in ast.walk(function.syntax) if isinstance(one, _FUNCTIONS) and one is not function.syntax)
+    if any(each is move.statement for loop in around for each in ast.walk(loop)) or any(inside):
+        return True  # functions inside may read it whenever they run
+    left = [value for value, _ in function.returns] + [one.value for one in function.stores]
+    return node in left or any(one.index > move.index and node in one.args for one in function.nodes)
+
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def _taken_apart_between(analysis: Analysis, node: Node, move: Node) -> bool:
