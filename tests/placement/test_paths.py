@@ -165,3 +165,33 @@ def test_who_reads_a_target_behind_its_loop_counts_on_a_turn(placed) -> None:
 
 def test_what_the_last_turn_leaves_is_met(placed) -> None:
     assert placed(TURNS.format(moved=", y + 1")).births == ["y"]
+
+
+BY_KIND = """
+    def encoded(pos, kind="np"):
+        if kind == "np":
+            return rows_of(pos)
+        return torch.relu(pos)
+    def rows_of(pos):
+        return np.sin(pos)
+    def run(device):
+        return encoded(torch.arange(4, device=device){given})
+"""
+
+
+@pytest.mark.parametrize(("given", "found"), [(', kind="pt"', []), (', kind="np"', ["pos"]), ("", ["pos"])])
+def test_a_constant_that_is_compared_decides(placed, given: str, found: list[str]) -> None:
+    assert placed(BY_KIND.format(given=given)).births == found
+
+
+AGAIN = """
+    def halved(x, n):
+        return x if n == 0 else halved(x, n - 1)
+    def run(y):
+        return halved(torch.zeros(3), {n}) * y.cuda()
+"""
+
+
+@pytest.mark.parametrize("n", ["0", "9"])
+def test_a_constant_decides_nothing_of_a_function_that_calls_itself(placed, n: str) -> None:
+    assert placed(AGAIN.format(n=n)).births == ["torch.zeros(3)"]

@@ -87,3 +87,20 @@ def test_a_value_that_surely_joins_is_one(repairs) -> None:
         "    def observed", "    TABLE = torch.zeros(3)\n    def observed"
     )
     assert not any("torch.ones(1, device=" in one for one in repairs.added(program, Safety.SAFE))
+
+
+ROWS = """
+    def waves(pos):
+        return np.sin({read})
+    def run(x, device):
+        return waves({given}), waves(torch.arange(4).to(device))
+"""
+
+
+@pytest.mark.parametrize("read", ["pos", "pos.reshape(-1)", "pos[:, 0]"])
+def test_what_a_caller_gives_as_an_array_has_no_cpu(repairs, read: str) -> None:
+    assert not any(".cpu()" in one for one in repairs.added(ROWS.format(read=read, given="np.arange(4)")))
+
+
+def test_what_all_callers_give_as_tensors_has_one(repairs) -> None:
+    assert any(".cpu()" in one for one in repairs.added(ROWS.format(read="pos", given="torch.ones(4, 4)")))

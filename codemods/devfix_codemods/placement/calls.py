@@ -1,7 +1,7 @@
 """Which calls run which functions of the same file, and which values are such functions."""
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Hashable, Iterator, Mapping, Set
 from types import MappingProxyType
 
 from devfix_codemods.catalogue import TO_DEVICE, Effect, canonical, effect, method_effect
@@ -236,10 +236,32 @@ def ruled_out(call: Node, called: Function) -> Guard:
 
 
 def _said_by_constants(call: Node, called: Function) -> Guard:
-    """The tests of parameters that the constants decide which a call gives them, or leaves them."""
+    """The tests of parameters that the constants decide which a call gives them, or leaves them; of a function that
+    calls itself, with other values, they decide none."""
+    if any(one.op is Op.CALL and _is_itself(one.args[0], called) for one in called.nodes):
+        return frozenset()
     given = {parameter: one for one, parameter in bound(call, called)} | dict(left_to_default(call, called))
-    known = ((key(parameter), one.extra) for parameter, one in given.items() if one.op is Op.CONST)
-    return frozenset(each for atom, value in known for each in ((atom, bool(value)), (("none", atom), value is None)))
+    known = {key(parameter): one.extra for parameter, one in given.items() if one.op is Op.CONST}
+    said = {each for atom, value in known.items() for each in ((atom, bool(value)), (("none", atom), value is None))}
+    if any(isinstance(one, str | int) and not isinstance(one, bool) for one in known.values()):
+        compared = (each for each in _compared(called) if each[1] in known)
+        said |= {(atom, constant == ("const", repr(known[value]))) for atom, value, constant in compared}
+    return frozenset(said)
+
+
+def _is_itself(callee: Node, function: Function) -> bool:
+    """Whether what is called inside of a function is that function again."""
+    if callee.op is Op.ATTR:
+        return callee.args[0] is function.self_node and callee.extra == function.name
+    return function_of(callee) is function
+
+
+def _compared(called: Function) -> Iterator[tuple[Hashable, Hashable, Hashable]]:
+    """The tests of a function whether a value equals a constant, `kind == "np"`, with the keys of both."""
+    for atom in {atom for node in called.nodes for atom, _ in node.guard}:
+        match atom:
+            case ("compare", "Eq", value, ("const", _) as constant):
+                yield atom, value, constant
 
 
 def spread(call: Node, called: Function) -> Iterator[tuple[Node, Node, object]]:

@@ -53,7 +53,7 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
     if meets_host(analysis, conflict):
         return None
     cut = _first(analysis, source, conflict)
-    if cut is None:
+    if cut is None or (conflict.birth.birth is Birth.READER and _gets_array(analysis, conflict.birth.node)):
         return None
     if _made_beside(analysis, source, conflict, cut):
         return None
@@ -160,6 +160,15 @@ def _may_be_array(analysis: Analysis, conflict: Conflict) -> bool:
     return analysis.kinds.of(conflict.birth.node) not in _COPIED and not _is_of_moved(analysis, conflict)
 
 
+def _gets_array(analysis: Analysis, read: Node) -> bool:
+    """Whether a caller in this file gives an array for what is read: that has no `.cpu()`, wherever others are."""
+    found = [*_made_of(read)]
+    for one in found:  # grows
+        given = analysis.kinds.given.get(one, ())
+        found += (each for value in given for each in _made_of(value) if each not in found)
+    return any(analysis.kinds.of(one) is Kind.ARRAY for one in found)
+
+
 def _is_of_numpy(reader: Node) -> bool:
     return any(one.startswith("numpy.") for one in names(reader.args[0]))
 
@@ -172,13 +181,15 @@ def _is_only_declared(analysis: Analysis, node: Node) -> bool:
 
 
 def _made_of(value: Node) -> Iterator[Node]:
-    """A value, and what it is a part of, or compares: `probs[:, 1:] > least`."""
+    """A value, and what it is a part of, compares, or is a view of: `probs[:, 1:] > least`, `rows.reshape(-1)`."""
     yield value
-    while value.op in {Op.ITEM, Op.COMPARE, Op.OPERATION}:
-        value = value.args[0]
+    while value.op in {Op.ITEM, Op.COMPARE, Op.OPERATION} or method_name(value) in _VIEWS:
+        value = value.args[0].args[0] if value.op is Op.CALL else value.args[0]
         yield value
 
 
+_VIEWS = frozenset({"reshape", "squeeze", "transpose", "flatten", "ravel", "view"})
+"""Methods that arrays and tensors have."""
 _COPIED = frozenset({Kind.TENSOR, Kind.SEQUENCE})
 
 
