@@ -47,7 +47,6 @@ def test_a_class_of_an_unread_base_may_have_parameters(repairs) -> None:
     assert [one for one in repairs.added(program) if "parameters()" in one]
 
 
-
 SIZED = """
     def started(rows):
         whole = {whole}

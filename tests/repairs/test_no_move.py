@@ -389,3 +389,78 @@ PICKED = """
 def test_what_picks_rows_on_the_host_is_made_there(repairs, now: str, found: str, is_made_there: bool) -> None:
     added = repairs.added(PICKED.format(now=now, found=found))
     assert any("randint(0, 3, (width,), device=device)" in one for one in added) is is_made_there, added
+
+
+SUBSAMPLED = """
+    class Encoder(nn.Module):
+        def encode(self, x{annotation}):
+            x = x[:: self.step, :]
+            n = [x.shape[0]]
+            h = {made}
+            h.contiguous()
+            return h, n
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "made", "is_copied"),
+    [
+        ("", "torch.from_numpy(np.array(x, dtype=np.float32)).to(self.device)", False),
+        (": torch.Tensor", "torch.from_numpy(np.array(x, dtype=np.float32)).to(self.device)", True),
+        (": torch.Tensor", "np.array(x, dtype=np.float32)", True),
+    ],
+)
+def test_what_becomes_an_array_to_become_a_tensor_was_none(
+    repairs, annotation: str, made: str, is_copied: bool
+) -> None:
+    added = repairs.added(SUBSAMPLED.format(annotation=annotation, made=made))
+    assert any("x.cpu()" in one for one in added) is is_copied, added
+
+
+DECODED = """
+    class Speech(nn.Module):
+        def __init__(self, decoder):
+            super().__init__()
+            self.net, self.decoder = nn.Linear(3, 3), decoder
+        def forward(self, xs: torch.Tensor, ilens):
+            hs, ({name}, _) = self.net(xs), self.decoder.counted(ilens)
+            return self.decoder.beam(hs, torch.tensor({name}[0]))
+"""
+
+
+@pytest.mark.parametrize(("name", "is_made_there"), [("hlens", False), ("tokens", True)])
+def test_a_tensor_of_lengths_stays(repairs, name: str, is_made_there: bool) -> None:
+    added = repairs.added(DECODED.format(name=name))
+    assert any("device=" in one for one in added) is is_made_there, added
+
+
+MOCKED = """
+    {imported}
+    def test_it(device, run):
+        net = {made}
+        net.return_value = 3
+        return run(net, torch.zeros(3).to(device))
+"""
+
+
+@pytest.mark.parametrize("made", ["Mock(spec=nn.Linear)", "MagicMock()"])
+def test_a_mock_is_not_moved(repairs, made: str) -> None:
+    program = MOCKED.format(imported="from unittest.mock import MagicMock, Mock", made=made)
+    assert not any("Mock" in one for one in repairs.added(program))
+
+
+KEYED = """
+    class Score(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.register_buffer("mixing", torch.rand(n, n))
+        def forward(self, batch: {annotation}):
+            x = batch[FIRST]
+            noise = torch.zeros(x.shape[0], 3)
+            return torch.einsum("ij,bj->bi", self.mixing, noise), x
+"""
+
+
+@pytest.mark.parametrize("annotation", ["dict[str, torch.Tensor]", "typing.Mapping[str, torch.Tensor]"])
+def test_a_mapping_of_tensors_has_no_device(repairs, annotation: str) -> None:
+    assert not any("batch.device" in one for one in repairs.added(KEYED.format(annotation=annotation)))

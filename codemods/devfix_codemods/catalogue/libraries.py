@@ -198,6 +198,9 @@ LAZY = frozenset({"gguf"})
 MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 """Class methods, of whatever class, that make a module."""
 
+STAND_INS = ("unittest.mock.", "mock.")
+"""Packages whose objects stand for any other, and are moved by nothing: https://docs.python.org/3/library/unittest.mock.html"""
+
 _NO_MODULES = ("Config", "Retriever", "FeatureExtractor", "Scheduler", "Index")
 """How the names of classes end of which `from_pretrained` makes no module."""
 

@@ -16,7 +16,9 @@ def annotated(kinds: "Kinds", node: Node, annotation: ast.expr) -> None:
     if _LISTS.search(text) and _TENSORS.search(text):
         kinds.rows.add(node)  # it may be either
         return
-    text = _KEYS.sub("", text)
+    text, mappings = _KEYS.subn("", text)
+    if mappings:
+        kinds.rows.add(node)
     last = _words(text)
     if text.partition("[")[0].rpartition(".")[2] in _CONTAINERS and not last & _ANNOTATIONS[Kind.TENSOR]:
         kinds.say(node, Kind.SEQUENCE, 3)  # one of tensors counts as a tensor, which its elements are

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, libraries
+from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.guards import asks_type
+from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import keyword
 from devfix_codemods.placement.indices import slices_columns
 
@@ -16,6 +17,17 @@ def taken_as_array(kinds: "Kinds", call: Node, qualified: str) -> None:
     """`torch.from_numpy(x)`, where nothing has asked what `x` is."""
     if qualified == "torch.from_numpy" and len(call.args) > 1 and not asks_type(call.guard, call.args[1]):
         kinds.say(call.args[1], Kind.ARRAY)
+
+
+def becomes_tensor(call: Node) -> bool:
+    """`torch.from_numpy(np.array(x))`: whether numpy makes an array only in order to make a tensor of it."""
+    users = call.function.module.users.get(call, ())
+    called = [names(one.args[0]) for one in users if one.op is Op.CALL]
+    made = [found for found in called if any(effect(canonical(one)) in _MAKING for one in found)]
+    return bool(made) and len(made) == len(users) and (name(call.args[0]) or "").startswith("numpy.")
+
+
+_MAKING = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST})
 
 
 def of_numpy(kinds: "Kinds", call: Node, qualified: str) -> None:

@@ -139,7 +139,8 @@ class Elements:
 
     def _is_object(self, node: Node) -> bool:
         """Whether a value is asked for what no tensor has, and is neither a graph nor anything else that is known."""
-        return self._kinds.of(node) is None and node not in self._kinds.data_graphs and is_asked_as_object(node)
+        unknown = self._kinds.of(node) in {None, Kind.TENSOR} and node not in self._kinds.data_graphs
+        return unknown and is_asked_as_object(node)
 
     def _is_container(self, node: Node) -> bool:
         """Whether all that a value may be, whatever callers of this file give, is a plain list or dictionary."""

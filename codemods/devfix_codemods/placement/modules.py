@@ -141,6 +141,7 @@ class Modules:
         by = by or node
         if (
             is_for_nothing(self._module, node)
+            or any(one.startswith(libraries.STAND_INS) for one in names(by.args[0]))
             or self._defaults.is_under_device(node)
             or self._defaults.managed
             or self._defaults.are_set

@@ -120,9 +120,19 @@ def bound_name(node: Node) -> str:
 
 
 def is_called_length(node: Node) -> bool:
-    """`input_sizes = shares.mul(n).int()`: whether the very value of a statement gets such a name."""
+    """`input_sizes = shares.mul(n).int()`: whether the very value of a statement gets such a name, or a tensor is made
+    of what has one: `torch.tensor(lengths[0])`."""
     value = node.statement.value if isinstance(node.statement, ast.Assign) else None
-    return value is not None and value is node.syntax and sounds_like_length(node)
+    if value is not None and value is node.syntax and sounds_like_length(node):
+        return True
+    return node.op is Op.CALL and len(node.args) == 2 and speaks_of_lengths(_word(node.args[1]))
+
+
+def _word(node: Node) -> str:
+    """What a value, or the whole that it is taken out of, is called."""
+    while node.op is Op.ITEM and not bound_name(node):
+        node = node.args[0]
+    return bound_name(node) or (str(node.extra) if node.op in {Op.PARAM, Op.GLOBAL, Op.ATTR} else "")
 
 
 def speaks_of_lengths(word: str) -> bool:

@@ -15,6 +15,7 @@ from devfix_codemods.ir.guards import joined, literal
 from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.ir.nodes import ALWAYS
 from devfix_codemods.placement.arguments import is_false, keyword
+from devfix_codemods.placement.arrays import becomes_tensor
 from devfix_codemods.placement.evidence import is_filling, is_result_of_module
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.left_parts import LeftParts
@@ -215,6 +216,8 @@ class Readers:
         is_other = is_other or any(starts_as_number(one, call.guard) for one in self._births.roots(value))
         if is_other or any(self._may_be_array(one, call) for one in (value, *call.args[1:])):
             return
+        if becomes_tensor(call) and not self._is_told_as_tensor(value):
+            return
         under = joined(call.guard, self._entry(call.function))
         self._graph.add(Source(value, HOST, Birth.READER, tuple(self._links(value, call)), under=under, by=call))
         for one in self._copies_of(value):
@@ -231,6 +234,11 @@ class Readers:
             return False
         roots = {root for one in chain(given) for root in self._births.roots(one) if root.op is Op.PARAM}
         return any(self._births.roots(one) & roots for one in asked)
+
+    def _is_told_as_tensor(self, value: Node) -> bool:
+        """Whether something says of what a value is made of that it is a tensor; a parameter alone says nothing."""
+        begun = {origin(one) for one in self._births.roots(value) or {value}}
+        return any(one.op is not Op.PARAM or self._kinds.says_surely(one, Kind.TENSOR) for one in begun)
 
     @cached_property
     def _asked(self) -> list[tuple[Node, Hashable]]:

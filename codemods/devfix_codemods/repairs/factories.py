@@ -129,12 +129,13 @@ def _without_device(source: Source, call: ast.AST | None) -> Cut | None:
     """`torch.Tensor([1.0]).to(d)` for `torch.Tensor([1.0], device=d)`: it takes no device but the host, and no type."""
     if not isinstance(call, ast.Call) or "#" in source.segment(source.span(call)):
         return None
-    given = {str(one.arg): source.segment(source.span(one.value)) for one in call.keywords}
-    if "device" not in given or not given.keys() <= {"device", "dtype"}:
+    given = {one.arg: source.segment(source.span(one.value)) for one in call.keywords}
+    if "device" not in given or not given.keys() <= {"device", "dtype", None}:
         return None
     device = given["device"]
     told = f"{device}, dtype={given['dtype']}" if "dtype" in given else device
     function, *texts = (source.segment(source.span(one)) for one in (call.func, *call.args))
+    texts += [f"**{given[None]}"] if None in given else []
     edit = ReplaceExpression(source.span(call), f"{function}({', '.join(texts)}).to({told})")
     return Cut((edit,), f"Move it behind the constructor, which takes no device: `.to({device})`")
 

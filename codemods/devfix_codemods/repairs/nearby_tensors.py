@@ -14,6 +14,7 @@ from devfix_codemods.placement.naming import sounds_like_class, sounds_like_coun
 from devfix_codemods.placement.non_tensors import (
     is_distribution,
     is_function,
+    is_joined,
     is_of_no_tensor,
     is_used_as_object,
     may_be_number,
@@ -72,7 +73,7 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
         return False
     if kind is None and (sounds_like_count(node) or analysis.kinds.is_among(node, analysis.kinds.itemized)):
         return False
-    if kind is None and is_distribution(node):
+    if is_joined(node) or (kind is None and is_distribution(node)):
         return False
     if kind is None and node.op is Op.PARAM and not is_treated_as_tensor(analysis.kinds, node):
         return False
