@@ -150,3 +150,40 @@ ENERGY = """
 def test_what_a_method_makes_for_others_is_no_part(kept: str, moved: bool) -> None:
     texts = {"energies.py": ENERGIES.format(kept=kept), "parts.py": PARTS.format(layers=LINEAR), "main.py": ENERGY}
     assert ("Energy().to(device)" in patched(texts, "main.py")) is moved
+
+
+WRAPPER = """
+    from torch import nn
+    from base import Base
+
+    class Distance(Base):
+        def initialize(self, size):
+            self.net = nn.Linear(size, size)
+
+        def forward(self, x, y):
+            return self.net(x) - self.net(y)
+"""
+SCORING = """
+    import torch
+    from distance import Distance
+
+    class Scores:
+        def __init__(self, size):
+            self.device = torch.device("cuda")
+            self.distance = Distance()
+            self.distance.initialize(size)
+
+        def score(self, x, y):
+            x = torch.FloatTensor(x).to(self.device)
+            y = torch.FloatTensor(y).to(self.device)
+            return self.distance.forward(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "is_moved"),
+    [("class Base:\n    pass\n", False), ("from torch import nn\n\nclass Base(nn.Module):\n    pass\n", True)],
+)
+def test_a_class_is_one_of_modules_by_the_bases_of_its_base(base: str, is_moved: bool) -> None:
+    files = {"base.py": base, "distance.py": WRAPPER, "main.py": SCORING}
+    assert ("Distance().to(" in patched(files, "main.py")) is is_moved

@@ -80,3 +80,36 @@ SETTINGS = """
 @pytest.mark.parametrize("least", ["self.cfg.least", "cfg.least"])
 def test_settings_have_no_device(repairs, least: str) -> None:
     assert not any("cfg.device" in one for one in repairs.added(SETTINGS.format(least=least)))
+
+
+CHOSEN = """
+    class Score(nn.Module):
+        def forward(self, x: torch.Tensor, chosen: {annotation} = None):
+            if chosen is None:
+                chosen = torch.rand(1) < 0.5
+            return x if chosen else -x
+"""
+
+
+@pytest.mark.parametrize("annotation", ["typing.Optional[bool]", "bool | None", "typing.Optional[torch.Tensor]"])
+def test_an_input_that_is_none_has_no_device(repairs, annotation: str) -> None:
+    assert not any("chosen.device" in one for one in repairs.added(CHOSEN.format(annotation=annotation)))
+
+
+def test_a_flag_of_the_caller_is_nowhere(repairs) -> None:
+    assert repairs.added(CHOSEN.format(annotation="typing.Optional[bool]")) == []
+
+
+NORMED = """
+    class Agent:
+        def __init__(self, model, mean):
+            self.net, self.mean = model.Model(3), mean
+        def normed(self, states):
+            return states - torch.from_numpy(self.mean).to(states.device)
+        def values(self, states):
+            return self.net.forward(self.normed(states))
+"""
+
+
+def test_an_input_is_not_moved_for_its_module(repairs) -> None:
+    assert not any(one.startswith("states.to(") for one in repairs.added(NORMED))

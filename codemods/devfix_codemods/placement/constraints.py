@@ -91,6 +91,7 @@ class Constraints:
         """What either branch may have left behind is used in the same way, and so probably lives in the same place."""
         if self.joined.is_moved(node):
             return
+        values = [one for one in values if not self.kinds.says_surely(one, Kind.NUMBER)]  # `flag: bool`, or a tensor
         origins = [self.births.roots(one) | self._rebuilt_of(one) for one in values]
         for index, one in enumerate(values):
             others = [other for at, other in enumerate(origins) if at != index]

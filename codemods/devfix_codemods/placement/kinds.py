@@ -23,6 +23,7 @@ from devfix_codemods.placement.differentiable import differentiable, losses_by_n
 from devfix_codemods.placement.facts import Facts
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.imported_modules import arrays_of_modules
+from devfix_codemods.placement.module_bases import may_be_module
 from devfix_codemods.placement.named_models import made_and_called, made_beside_modules
 from devfix_codemods.placement.non_tensors import context_of_autograd
 from devfix_codemods.placement.same_class import made_by_one_class
@@ -141,7 +142,7 @@ class Kinds(Facts):
             return True
         lineage = list(one.lineage())
         called = any("forward" in each.methods for each in lineage) or _acts_as_module(one)
-        return called and any(_is_unread(base) for each in lineage for base in each.bases)
+        return called and any(may_be_module(self.imported, base) for each in lineage for base in each.bases)
 
     def has_parameters_method(self, one: Class) -> bool:
         """Whether objects of a class surely have `parameters()`: by its bases, or by what its methods ask of them. A
@@ -355,18 +356,6 @@ def _acts_as_module(owner: Class) -> bool:
     )
 
 
-def _is_unread(base: Node) -> bool:
-    """Whether a base of a class may be one of modules, for all that is known of it."""
-    known = (one.rpartition(".")[2] in PLAIN_BASES or one.startswith(_NO_MODULES) for one in names(base))
-    return base.op is not Op.CLASS and not any(known)
-
-
-_NO_MODULES = ("torch.autograd.", "torch.utils.data.", "torch.optim.")
-"""Where torch has classes that are no modules, though some have a `forward`."""
-
-
-PLAIN_BASES = frozenset({"object", "ABC", "Protocol", "Generic", "Enum", "dict", "list", "NamedTuple", "Exception"})
-"""What classes are derived from that are no modules."""
 _LOSS_FUNCTIONS = frozenset(
     one.rpartition(".")[2] for one in rows.FUNCTIONS if one.endswith(("_loss", "cross_entropy", "kl_div"))
 )

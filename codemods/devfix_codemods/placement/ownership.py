@@ -9,7 +9,8 @@ from devfix_codemods.ir.items import is_slice
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.arguments import calls_builtin
 from devfix_codemods.placement.calls import moved_by
-from devfix_codemods.placement.kinds import PLAIN_BASES, Kinds
+from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.module_bases import PLAIN_BASES
 from devfix_codemods.placement.same_class import moved_objects
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
 
+from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import AddImport, InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
@@ -47,6 +48,8 @@ def where_given(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     node = next(computing, None) or next(filter(_is_kept, given), None)
     if node is None or not isinstance(node.function.syntax, ast.FunctionDef | ast.AsyncFunctionDef):
         return
+    if analysis.kinds.of(node) is Kind.TENSOR:
+        return  # an input of the module, by which the path goes
     sure = analysis.kinds.is_given(node) and not analysis.kinds.is_handed_on(node.function)
     found = _before_use(analysis, source, conflict, node, node.function.syntax.body)
     yield from (replace(one, sure=sure) for one in found)

@@ -8,6 +8,7 @@ from devfix_codemods.catalogue.torch import MODULE_BASES, MODULE_DICT_ATTRIBUTES
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import may_be_none
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Turn
 from devfix_codemods.placement.operands import is_index
 from devfix_codemods.placement.places import Where
@@ -61,7 +62,7 @@ def of_module(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     if function.name == "forward":
         yield from _of_layer(conflict, function)
         for text, node in function.parameters.items():
-            here = node is not itself and point.binds(text) is node
+            here = node is not itself and point.binds(text) is node and not may_be_none(node, point.guard)
             if here and _enters(analysis, node) and not analysis.births.moves_of(node):  # it is elsewhere until then
                 known = analysis.kinds.of(node) is Kind.TENSOR
                 yield Suffix(f".to({text}.device)", f"{text}.device", follows=known)
@@ -178,7 +179,7 @@ def _comes_of_part(analysis: Analysis, node: Node) -> bool:
 
 def _enters(analysis: Analysis, node: Node) -> bool:
     """Whether an input is a tensor, or is given to a module as one, and does more than pick rows."""
-    if is_index(node):
+    if is_index(node) or node in analysis.kinds.rows:
         return False
     kind = analysis.kinds.of(node)
     if kind is not None:
