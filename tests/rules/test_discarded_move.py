@@ -838,3 +838,31 @@ def test_an_object_that_a_class_method_makes(rule) -> None:
 
 def test_what_an_object_gives(rule) -> None:
     assert "model = model.to(" in rule.fixed(OWN_MOVE.format(made="cls(state)(state.first)"), unsafe=True)
+
+
+RATE = """
+    import torch
+
+    class Rates:
+        def __init__(self, device, rate, steps):
+            self.rate = torch.ones(1) * rate
+            self.rate.to(device)
+            self.steps = steps
+
+        def all(self):
+            return {made}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "safety"),
+    [
+        ("torch.ones(self.steps) * self.rate", Safety.UNSAFE),
+        ("torch.cat([self.rate, torch.zeros(3)])", Safety.UNSAFE),
+        ("torch.ones(self.steps).to(self.rate) * self.rate", Safety.SAFE),
+        ("torch.tensor(2.0) * self.rate", Safety.SAFE),
+        ("self.rate.clone()", Safety.SAFE),
+    ],
+)
+def test_what_meets_a_host_tensor_elsewhere_is_no_safe_move(rule, made: str, safety: Safety) -> None:
+    assert rule.safeties(RATE.format(made=made)) == [safety]

@@ -9,6 +9,7 @@ from devfix_codemods.assumptions.index import Index, method, unindented
 from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.catalogue.torch import PARAMETERS
 from devfix_codemods.discards.discarded import Discard, are_beside, behind, is_missed
+from devfix_codemods.discards.meetings import meets_made
 from devfix_codemods.discards.tensors import Tensors
 from devfix_codemods.edits.operations import ReplaceStatement
 from devfix_codemods.findings import Fix, Safety
@@ -181,4 +182,5 @@ def _safety(index: Index, tensors: Tensors, discard: Discard) -> Safety:
     to_host = discard.place == HOST
     beside = (one for one in tensors.all if analysis.kinds.of(one.receiver) is None and are_beside(index, one, discard))
     certain = read is to_host and all(map(tensors.is_one, beside)) and tensors.is_surely_one(discard)
-    return Safety.SAFE if certain else Safety.UNSAFE
+    leaves = not to_host and meets_made(index, discard)
+    return Safety.SAFE if certain and not leaves else Safety.UNSAFE
