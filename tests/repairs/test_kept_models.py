@@ -49,3 +49,45 @@ def test_is_moved_behind_the_device(repairs, given: dict[str, str]) -> None:
 )
 def test_is_moved_already(repairs, given: dict[str, str]) -> None:
     assert repairs.added(trainer(**given)) == []
+
+
+PARTS = """
+    from nets import Critic, Generator
+    class Trainer(Base):
+        def __init__(self, opt, device):
+            super().__init__(opt)
+            self.device = device
+            self.g = Generator(opt.n).to(self.device)
+            self.h = {h}
+            self.d = Critic(opt.n){d}
+            self.adam = torch.optim.Adam([*self.g.parameters(), *self.h.parameters(), *self.d.parameters()])
+            {later}
+        def step(self, x, y):
+            x, y = x.to(self.device), y.to(self.device)
+            return self.d(self.g(x)) + self.d(self.h(y))
+"""
+
+
+@pytest.mark.parametrize(
+    ("h", "d", "later"),
+    [
+        ("Generator(opt.n).to(self.device)", "", "pass"),  # a sort of its own, beside two of another one
+        ("Generator(opt.n)", ".to(self.device)", "pass"),
+    ],
+)
+def test_a_part_beside_those_that_are_moved_where_they_are_made(repairs, h: str, d: str, later: str) -> None:
+    added = repairs.added(PARTS.format(h=h, d=d, later=later))
+    assert len(added) == 1
+    assert ".to(self.device)" in added[0]
+
+
+@pytest.mark.parametrize(
+    ("h", "d", "later"),
+    [
+        ("Generator(opt.n).to(self.device)", ".to(self.device)", "pass"),
+        ("Generator(opt.n)", "", "self.to(self.device)"),
+        ("nn.Identity()", "", "self.d.to(self.device)"),
+    ],
+)
+def test_a_part_that_is_moved_with_the_whole_or_by_itself(repairs, h: str, d: str, later: str) -> None:
+    assert repairs.added(PARTS.format(h=h, d=d, later=later)) == []

@@ -17,7 +17,7 @@ from devfix_codemods.placement.elements import link_of_part
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.indices import is_of_tensor
 from devfix_codemods.placement.joined import Joined, is_measure
-from devfix_codemods.placement.kept_modules import kept_modules
+from devfix_codemods.placement.kept_modules import kept_modules, moved_where_made
 from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.non_tensors import is_given_attributes
@@ -55,6 +55,7 @@ class Families:
         self._twin_loops()
         Together(self._births).all()
         kept_modules(self._births)
+        moved_where_made(self._births)
         UnusedDevices(self._births).all()
         PlainAttributes(self._births).all()
         self._copied_to_host()

@@ -1,5 +1,6 @@
 """Modules that an object keeps, of which a method moves several: `self.critic.to(device)`, and not `self.actor`."""
 
+import ast
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,65 @@ def kept_modules(births: "Births") -> None:
                 if of_modules and (len(each) > 1 or method in _MOVING):
                     _left(births, owner, moved, each)
                     break
+
+
+def moved_where_made(births: "Births") -> None:
+    """Who moves parts of an object where they are made, `self.a = A().to(device)`, means to move all of them, alike or
+    not: `self.b = A()` stays behind."""
+    for owner in births.module.classes:
+        made = owner.methods.get("__init__")
+        if made is None or made.self_node is None or _is_moved_as_whole(births, owner):
+            continue
+        kept = {str(one.key): one.value for one in made.stores if one.is_attribute and one.base is made.self_node}
+        moved = {one: move for one in kept.values() if (move := _moved_on_spot(births, one)) is not None}
+        elsewhere = {attribute for each in _moves(births, owner).values() for attribute in each}
+        for attribute, part in kept.items() if moved else ():
+            twins = {one: [move] for one, move in moved.items() if _maker(births, one) == _maker(births, part)}
+            beside = twins or ({one: [move] for one, move in moved.items()} if len(moved) >= SEVERAL else {})
+            if beside and attribute not in elsewhere and _is_left_part(births, part):
+                if part in births.parts:
+                    births.graph.add(births.parts[part])
+                supports(births.graph, part, beside, "modules")
+
+
+SEVERAL = 2
+"""How many parts must be moved where they are made, for one of another sort to be left behind."""
+
+
+def _is_moved_as_whole(births: "Births", owner: Class) -> bool:
+    """Whether something in this file moves the objects of a class, or these themselves."""
+    objects = (one for one in births.module.nodes() if births.class_of(one) is owner)
+    own = (node for method in owner.methods.values() for node in method.nodes if _moves_itself(node))
+    return any(own) or any(map(births.moves_of, objects))
+
+
+def _moves_itself(node: Node) -> bool:
+    """`self.to(device)`"""
+    callee = node.args[0] if node.op is Op.CALL else None
+    itself = callee is not None and callee.op is Op.ATTR and callee.args[0] is node.function.self_node
+    return itself and callee is not None and callee.extra in {"to", "cuda"}
+
+
+def _moved_on_spot(births: "Births", kept: Node) -> Node | None:
+    """The move in the statement that makes a module and keeps it."""
+    if kept.op is not Op.CALL or not births.is_move(kept) or not births.is_elsewhere(kept):
+        return None
+    roots = births.roots(kept)
+    made = any(births.kinds.is_module(one) and one.statement is kept.statement for one in (*roots, _kept(kept)))
+    return kept if made else None
+
+
+def _maker(births: "Births", kept: Node) -> object:
+    """What makes a module that is kept, moved or not."""
+    made = _kept(kept) if births.is_move(kept) else kept
+    return ast.unparse(made.args[0].syntax) if made.op is Op.CALL and made.args[0].syntax is not None else made
+
+
+def _is_left_part(births: "Births", part: Node) -> bool:
+    """Whether a module that is made here is moved by nothing, and holds tensors."""
+    sources = [births.parts[part]] if part in births.parts else births.graph.sources.get(part, [])
+    known = part.op is Op.CALL and any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources)
+    return known and not births.moves_of(part)
 
 
 def _moves(births: "Births", owner: Class) -> dict[str, dict[str, Node]]:

@@ -23,7 +23,7 @@ from devfix_codemods.placement.differentiable import differentiable, losses_by_n
 from devfix_codemods.placement.facts import Facts
 from devfix_codemods.placement.imported_definitions import ImportedDefinitions
 from devfix_codemods.placement.imported_modules import arrays_of_modules
-from devfix_codemods.placement.module_bases import may_be_module
+from devfix_codemods.placement.module_bases import is_unread
 from devfix_codemods.placement.named_models import made_and_called, made_beside_modules
 from devfix_codemods.placement.non_tensors import context_of_autograd
 from devfix_codemods.placement.same_class import made_by_one_class
@@ -142,7 +142,7 @@ class Kinds(Facts):
             return True
         lineage = list(one.lineage())
         called = any("forward" in each.methods for each in lineage) or _acts_as_module(one)
-        return called and any(may_be_module(self.imported, base) for each in lineage for base in each.bases)
+        return called and any(is_unread(base) for each in lineage for base in each.bases)
 
     def has_parameters_method(self, one: Class) -> bool:
         """Whether objects of a class surely have `parameters()`: by its bases, or by what its methods ask of them. A
@@ -350,7 +350,7 @@ def _acts_as_module(owner: Class) -> bool:
     return made is not None and any(
         node.op is Op.ATTR
         and node.args[0] is made.self_node
-        and node.extra in rows.MODULE_ONLY | {"eval"}
+        and node.extra in rows.MODULE_ONLY | {"eval", "to", "cuda"}
         and node.extra not in owner.methods
         for node in made.nodes
     )

@@ -15,6 +15,7 @@ from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.imported_calls import makes_on_host, may_place, place_given
 from devfix_codemods.placement.imported_modules import gives_argument
 from devfix_codemods.placement.kinds import Kinds
+from devfix_codemods.placement.module_bases import has_module_base
 from devfix_codemods.placement.moved_by_callers import MovedByCallers
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import sounds_like_options, sounds_like_runner
@@ -71,7 +72,7 @@ class Modules:
 
     def of_imported(self, node: Node, qualified: str, made: Class | None) -> None:
         """A module that something makes which is imported: an object of a class that is read, or what nobody knows."""
-        if self._kinds.imported.is_managed(made):
+        if self._kinds.imported.is_managed(made) or not has_module_base(self._kinds.imported, made):
             return
         if made is not None and made in self._kinds.module_classes:
             self.of_class(node, made)
