@@ -638,3 +638,27 @@ def test_properties_of_both_sorts(decorator: str) -> None:
                 torch.autocast(self.device)
     """
     assert "torch.autocast(self.device.type)" in fixed(code)
+
+
+GIVEN = """
+    import torch
+
+    class Trainer:
+        def shifted(self, spec: torch.Tensor, hint: torch.Tensor):
+            spec = spec.float()
+            with torch.autocast(device_type="cuda", dtype=torch.bfloat16):
+                return self.net(spec, hint)
+
+        def step(self, batch):
+            if "hint" in batch:
+                hint = self.hinted(batch["hint"])
+            else:
+                hint = {otherwise}
+            return self.shifted(batch["spec"], hint)
+"""
+
+
+@pytest.mark.parametrize(("otherwise", "is_asked"), [("None", False), ("torch.zeros(3)", True)])
+def test_what_a_caller_gives_as_none_has_no_type(otherwise: str, is_asked: bool) -> None:
+    fixes = [one.fix.title for one in findings(GIVEN.format(otherwise=otherwise)) if one.fix]
+    assert any("hint.device.type" in one for one in fixes) is is_asked, fixes
