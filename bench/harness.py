@@ -61,7 +61,7 @@ def _judged(folder: Path, arguments: argparse.Namespace) -> list[dict[str, Any]]
 
 def _reported(folder: Path, options: list[str], limit: float) -> dict[str, Any]:
     """The JSON report of `devfix rewrite --diff`; an empty one where there is none."""
-    command = [sys.executable, "-m", "devfix", "rewrite", "--unsafe", "--diff", "--isolated", "--quiet", "-j", "2"]
+    command = [sys.executable, "-m", "devfix", "rewrite", "--unsafe", "--diff", "--quiet", "-j", "2"]
     command += ["--output-format", "json", *options]
     try:
         ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False)

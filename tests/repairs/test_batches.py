@@ -364,3 +364,33 @@ def test_parts_with_a_type_are_moved_where_they_get_their_names(repairs) -> None
         "x: torch.Tensor = batch[0].to(self.device, non_blocking=True)",
         "y: torch.Tensor = batch[1].to(self.device, non_blocking=True)",
     ]
+
+
+PASSED = """
+    def step(net, crit, optimizer, rows, on_cuda):
+        noise = torch.randn(4, 3)
+        if on_cuda:
+            noise = noise.cuda()
+        loss = crit(net(noise), rows)
+        loss.backward()
+        optimizer.step()
+    def main(net: nn.Module, crit: nn.Module, optimizer, data_loader):
+        on_cuda = torch.cuda.is_available()
+        if on_cuda:
+            net = net.cuda()
+            crit = crit.cuda()
+        for batch in data_loader:
+            step(net, crit, optimizer, {given}, {told})
+"""
+
+
+@pytest.mark.parametrize("given", ["batch[0]", "batch['rows']"])
+def test_what_a_function_gets_is_moved_beside_what_it_moves_itself(repairs, given: str) -> None:
+    added = repairs.added(PASSED.format(given=given, told="on_cuda"))
+    assert added == ["rows = rows.cuda()"]
+
+
+@pytest.mark.parametrize("given", ["batch[0].cuda()", "torch.ones(4, 3).cuda()"])
+def test_what_is_moved_for_a_function_is_not_moved_there(repairs, given: str) -> None:
+    added = repairs.added(PASSED.format(given=given, told="True"))
+    assert not any(one.startswith("rows =") for one in added), added

@@ -60,10 +60,25 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         yield from _where_read(analysis, source, conflict, node)
     if loaded or isinstance(node.syntax, ast.Call | ast.BinOp):
         yield from wrapped(analysis, source, conflict)
+        yield from _where_passed(analysis, source, conflict)
         return
     yield from _before_use(analysis, source, conflict)
     yield from behind_birth(analysis, source, conflict)
     yield from at_meeting(analysis, source, conflict)
+
+
+def _where_passed(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`x = x.cuda()` in the function that is given the value, behind the move of another value there."""
+    births, graph = analysis.births, analysis.graph
+    for step in conflict.path:
+        if step.edge.turn is not Turn.UP or step.node.op is not Op.PARAM:
+            return
+        moves = [one for one in step.node.function.nodes if births.is_move(one) and births.is_elsewhere(one)]
+        ends = [end for one in moves for end in graph.sources.get(one, ())]
+        if ends:
+            birth = replace(conflict.birth, node=step.node)
+            yield from beside_sibling(analysis, source, replace(conflict, birth=birth, end=ends[0], path=()))
+            return
 
 
 def _where_joined(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
