@@ -210,6 +210,32 @@ def test_nobody_comes_past_a_name_that_nothing_binds(drive: Drive, width: str, k
     assert result.verdict.kind is kind, result.verdict.reason
 
 
+UNSET = """
+import torch
+
+
+class Store:
+    def __init__(self, options):
+        self.options = options
+
+    def place(self, where):
+        {kept}
+
+    def load(self, net, label):
+        path = "%s/%s.pth" % (self.folder, label)
+        print(path)
+        net.load_state_dict(torch.load(path))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "kind"), [("print(self.folder)", Kind.INCONCLUSIVE), ("self.folder = where", Kind.CONDITIONAL)]
+)
+def test_nobody_comes_past_an_attribute_that_nothing_sets(drive: Drive, kept: str, kind: Kind) -> None:
+    result = drive(UNSET.format(kept=kept), "torch.load(path)", 'torch.load(path, map_location="cpu")')
+    assert result.verdict.kind is kind, result.verdict.reason
+
+
 ADDED = """
 import torch
 

@@ -25,6 +25,7 @@ from .parts import Part
 from .proposals import About, proposed
 from .searching import Found, Search
 from .subjects import usual_rank
+from .unset import is_unset
 from .uses import Uses, uses_of
 from .values import Arguments, Items, Named, Plain, Value
 from .wanted import wanted
@@ -72,7 +73,7 @@ class Trying(Part):
             refuses = (
                 isinstance(error, Left) or isinstance(statement, ast.Raise) or errors.device_error(error) is not None
             )
-            if refuses or self._is_patched(statement) or self._is_unbound(error) or time.monotonic() > self._latest:
+            if refuses or self._is_patched(statement) or self._ends(error) or time.monotonic() > self._latest:
                 raise UnfitError from error
             if self._is_stale(error) and self.finder.leave_out(statement, self.file, error):
                 super().do(statement, line)
@@ -86,6 +87,10 @@ class Trying(Part):
             return False
         top = (error.name or "").partition(".")[0]
         return top in own_packages(self._target, self._root) or str(error.path or "").startswith(str(self._root))
+
+    def _ends(self, error: BaseException) -> bool:
+        """Whether nobody comes past an error, whatever is given: a name or an attribute has no value anywhere."""
+        return self._is_unbound(error) or is_unset(error, self._root, own_packages(self._target, self._root))
 
     def _is_unbound(self, error: BaseException) -> bool:
         """Whether a name is missing that nothing in the file ever binds: then nobody comes any further."""
