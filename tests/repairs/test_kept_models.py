@@ -91,3 +91,22 @@ def test_a_part_beside_those_that_are_moved_where_they_are_made(repairs, h: str,
 )
 def test_a_part_that_is_moved_with_the_whole_or_by_itself(repairs, h: str, d: str, later: str) -> None:
     assert repairs.added(PARTS.format(h=h, d=d, later=later)) == []
+
+
+FLOWS = """
+    class Flows(nn.Module):
+        def __init__(self, n, device):
+            super().__init__()
+            self.encoder = nn.Sequential(nn.Linear(n, n), nn.ELU()).to(device)
+            self.decoder = nn.Sequential(nn.Linear(n, n), nn.ELU()).to(device)
+            self.flows = nn.ModuleList([Planar(n, device) for _ in range(n)])
+            self.head = nn.Linear(n, n)
+    class Planar(nn.Module):
+        def __init__(self, n, device):
+            super().__init__()
+            self.w = nn.Parameter(torch.zeros(n, device=device))
+"""
+
+
+def test_parts_of_a_module_are_moved_with_it(repairs) -> None:
+    assert repairs.added(FLOWS) == []

@@ -31,7 +31,9 @@ def moved_where_made(births: "Births") -> None:
     not: `self.b = A()` stays behind."""
     for owner in births.module.classes:
         made = owner.methods.get("__init__")
-        if made is None or made.self_node is None or _is_moved_as_whole(births, owner):
+        if made is None or made.self_node is None or births.kinds.derives_from_module(owner):
+            continue  # whoever has a module moves all of its parts
+        if _is_moved_as_whole(births, owner):
             continue
         kept = {str(one.key): one.value for one in made.stores if one.is_attribute and one.base is made.self_node}
         moved = {one: move for one in kept.values() if (move := _moved_on_spot(births, one)) is not None}

@@ -4,7 +4,8 @@
 
 Finds models, discriminators and loss modules with parameters that are called with values on a device, but were never
 moved there, and moves them where they are built. It also finds a model that a class keeps and never moves, although it
-moves the batches; and a module that moves its inputs, but not itself, although other modules of its family do.
+moves the batches; a module that moves its inputs, but not itself, although other modules of its family do; and a part
+of an object beside those that are moved where they are made.
 
 ## Why it fails
 
