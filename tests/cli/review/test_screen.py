@@ -116,18 +116,18 @@ def test_markup_and_control_characters_do_nothing(tree: Path) -> None:
     ("keys", "marks", "place"),
     [
         ("y", "y....", "a.py:3"),
-        ("n", "n....", "a.py:3"),
-        ("i", "i....", "a.py:3"),
+        pytest.param("n", "n....", "a.py:3", marks=pytest.mark.slow),
+        pytest.param("i", "i....", "a.py:3", marks=pytest.mark.slow),
         ("d", "nnn..", "b.py:2"),
         ("D", "nnnnn", "a.py:2"),
-        ("yy", "yy...", "a.py:4"),
+        pytest.param("yy", "yy...", "a.py:4", marks=pytest.mark.slow),
         ("ydu", "y....", "a.py:3"),
         ("yuU", "y....", "a.py:2"),
-        ("yuuUU", "y....", "a.py:2"),
+        pytest.param("yuuUU", "y....", "a.py:2", marks=pytest.mark.slow),
         ("ykx", ".....", "a.py:2"),
-        ("jjn", "..n..", "b.py:2"),
+        pytest.param("jjn", "..n..", "b.py:2", marks=pytest.mark.slow),
         ("yynyn", "yynyn", "b.py:3"),
-        ("jykn", ".n...", "a.py:4"),
+        pytest.param("jykn", ".n...", "a.py:4", marks=pytest.mark.slow),
     ],
 )
 def test_keys_that_decide(three: Path, keys: str, marks: str, place: str) -> None:
@@ -145,23 +145,26 @@ def test_when_all_is_decided_it_says_so(three: Path) -> None:
 # Moving
 
 
-@pytest.mark.parametrize(
-    ("keys", "place"),
-    [
-        (["j"], "a.py:3"),
-        (["down", "down"], "a.py:4"),
-        (["j", "k"], "a.py:2"),
-        (["j", "up"], "a.py:2"),
-        (["right_square_bracket"], "b.py:2"),
-        (["j", "right_square_bracket", "left_square_bracket"], "a.py:2"),
-        (["left_square_bracket"], "b.py:2"),
-        (["y", "k", "tab"], "a.py:3"),
-        (["y", "shift+tab"], "b.py:3"),
-        (["tab", "tab", "tab", "tab", "tab"], "a.py:2"),
-        (["end"], "b.py:3"),
-    ],
+MOVING = (
+    (["j"], "a.py:3"),
+    (["down", "down"], "a.py:4"),
+    (["j", "k"], "a.py:2"),
+    (["j", "up"], "a.py:2"),
+    (["right_square_bracket"], "b.py:2"),
+    (["j", "right_square_bracket", "left_square_bracket"], "a.py:2"),
+    (["left_square_bracket"], "b.py:2"),
+    (["tab", "tab", "tab", "tab", "tab"], "a.py:2"),
+    (["end"], "b.py:3"),
 )
-def test_keys_that_move(three: Path, keys: list[str], place: str) -> None:
+
+
+def test_keys_that_move(three: Path) -> None:
+    """One after the other, each from the first fix."""
+    driven(*(step for keys, place in MOVING for step in ("home", "j", at("a.py:2"), *keys, at(place))))
+
+
+@pytest.mark.parametrize(("keys", "place"), [(["y", "k", "tab"], "a.py:3"), (["y", "shift+tab"], "b.py:3")])
+def test_keys_that_move_to_what_is_undecided(three: Path, keys: list[str], place: str) -> None:
     driven(*keys, at(place))
 
 
