@@ -210,7 +210,9 @@ def test_the_reason(three: Path) -> None:
     driven("j", sees("unsafe: a choice"), "end", sees("advice: Think about it", "nothing to apply"))
 
 
-@pytest.mark.parametrize("back", ["escape", "q", "r", "enter"])
+@pytest.mark.parametrize(
+    "back", ["escape", *(pytest.param(one, marks=pytest.mark.slow) for one in ("q", "r", "enter"))]
+)
 def test_the_page_of_the_rule(three: Path, back: str) -> None:
     driven("r", sees("Batches that stay behind."), "y", decided("....."), back, sees_not("Batches that stay behind."))
 
@@ -241,10 +243,10 @@ def test_a_search_without_hits(three: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "shown"),
     [
-        (["enter"], 5),
-        (["j", "enter"], 5),
+        pytest.param(["enter"], 5, marks=pytest.mark.slow),
+        pytest.param(["j", "enter"], 5, marks=pytest.mark.slow),
         (["j", "j", "enter"], 3),
-        (["j", "j", "j", "enter"], 1),
+        pytest.param(["j", "j", "j", "enter"], 1, marks=pytest.mark.slow),
         (["j", "j", "j", "j", "k", "down", "enter"], 1),
         (["end", "enter"], 0),
         (["escape"], 5),
@@ -329,7 +331,10 @@ def test_the_combined_diff_scrolls(tree: Path) -> None:
 # Leaving
 
 
-@pytest.mark.parametrize("before", [[], ["w"], ["f"], ["slash"], ["question_mark"], ["r"]])
+@pytest.mark.parametrize(
+    "before",
+    [[], ["w"], *(pytest.param([one], marks=pytest.mark.slow) for one in ("f", "slash", "question_mark", "r"))],
+)
 def test_an_interruption_ends_it_from_anywhere_and_loses_nothing(three: Path, before: list[str]) -> None:
     session = session_of()
     codes: list[int | None] = []
