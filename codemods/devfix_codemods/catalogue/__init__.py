@@ -1,6 +1,6 @@
 """What APIs do to places and kinds: tables, one file a library. `effect` answers for a qualified name."""
 
-from devfix_codemods.catalogue.effects import MAKES, MOVES, TO_DEVICE, Effect, Kind
+from devfix_codemods.catalogue.effects import MAKES, MAKES_ON_HOST, MOVES, TO_DEVICE, Effect, Kind
 from devfix_codemods.catalogue.lookup import (
     canonical,
     computes,
@@ -14,6 +14,7 @@ from devfix_codemods.catalogue.lookup import (
 
 __all__ = [
     "MAKES",
+    "MAKES_ON_HOST",
     "MOVES",
     "TO_DEVICE",
     "Effect",

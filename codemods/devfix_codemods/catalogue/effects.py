@@ -90,6 +90,8 @@ class Kind(Enum):
 
 MAKES = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.LIKE})
 """What gives a new tensor, by a factory, of other data, or like another one."""
+MAKES_ON_HOST = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST})
+"""What makes a tensor on the host, if it is told no device."""
 TO_DEVICE = frozenset({Effect.MOVE, Effect.CUDA})
 """What takes a value to where it is told, or to CUDA."""
 MOVES = TO_DEVICE | {Effect.TO_HOST}

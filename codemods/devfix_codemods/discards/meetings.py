@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from devfix_codemods.assumptions.index import Index
 from devfix_codemods.discards.discarded import Discard
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Node
+from devfix_codemods.ir.items import reads_of
 from devfix_codemods.placement.graph import MADE, Turn
 from devfix_codemods.repairs.cut import operands
 
@@ -28,9 +29,7 @@ def _as_read(discard: Discard) -> Iterator[Node]:
     function, owner = discard.call.function, discard.call.function.owner
     match discard.moved:
         case ast.Attribute(value=ast.Name(id=base), attr=kept) if owner is not None and function.self_node is not None:
-            for method in owner.methods.values() if base == function.self_node.extra else ():
-                read = (one for one in method.nodes if one.op is Op.ATTR and one.extra == kept)
-                yield from (one for one in read if one.args[0] is method.self_node)
+            yield from reads_of(owner, kept) if base == function.self_node.extra else ()
 
 
 def _is_made_on_host(index: Index, value: Node) -> bool:

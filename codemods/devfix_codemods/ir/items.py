@@ -1,9 +1,9 @@
-"""Items under constant indices: how an environment calls them, and where they stand in a display."""
+"""Items under constant indices: how an environment calls them, where they stand; and attributes of objects."""
 
 import ast
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
-from devfix_codemods.ir.nodes import Node, Op
+from devfix_codemods.ir.nodes import Class, Node, Op
 
 
 def item_key(index: Node) -> str | None:
@@ -72,3 +72,10 @@ def _value_of(display: Node, index: object) -> Node | None:
         if key == index:
             return value
     return None
+
+
+def reads_of(owner: Class, attribute: str) -> Iterator[Node]:
+    """Where the methods of a class read an attribute of their object."""
+    for method in owner.methods.values():
+        read = (one for one in method.nodes if one.op is Op.ATTR and one.extra == attribute)
+        yield from (one for one in read if one.args[0] is method.self_node)

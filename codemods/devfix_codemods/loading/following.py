@@ -9,6 +9,7 @@ from devfix_codemods.catalogue import MOVES, Effect, Kind, canonical, effect, ki
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Module, Node, Op
 from devfix_codemods.ir.elements import VALUE
+from devfix_codemods.ir.items import reads_of
 from devfix_codemods.ir.keys import names
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.ir.versions import FILLING
@@ -334,10 +335,8 @@ def _takes_key(user: Node) -> bool:
 def _read_attributes(base: Node, name: object) -> Iterator[Node]:
     """Where the methods of an object read an attribute of it."""
     owner = base.function.owner
-    for function in owner.methods.values() if owner is not None and base is base.function.self_node else ():
-        for one in function.nodes:
-            if one.op is Op.ATTR and one.extra == name and one.args[0] is function.self_node:
-                yield one
+    if owner is not None and base is base.function.self_node:
+        yield from reads_of(owner, str(name))
 
 
 _MEETING = frozenset({Effect.MEET, Effect.ARITHMETIC, Effect.SEQUENCE, Effect.DRAW})

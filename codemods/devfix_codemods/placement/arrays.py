@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries
+from devfix_codemods.catalogue import MAKES_ON_HOST, Kind, canonical, effect, libraries
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.guards import asks_type
 from devfix_codemods.ir.keys import name, names
@@ -23,11 +23,8 @@ def becomes_tensor(call: Node) -> bool:
     """`torch.from_numpy(np.array(x))`: whether numpy makes an array only in order to make a tensor of it."""
     users = call.function.module.users.get(call, ())
     called = [names(one.args[0]) for one in users if one.op is Op.CALL]
-    made = [found for found in called if any(effect(canonical(one)) in _MAKING for one in found)]
+    made = [found for found in called if any(effect(canonical(one)) in MAKES_ON_HOST for one in found)]
     return bool(made) and len(made) == len(users) and (name(call.args[0]) or "").startswith("numpy.")
-
-
-_MAKING = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST})
 
 
 def of_numpy(kinds: "Kinds", call: Node, qualified: str) -> None:

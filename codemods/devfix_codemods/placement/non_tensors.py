@@ -3,6 +3,7 @@
 from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Guard, Node, Op
+from devfix_codemods.ir.items import reads_of
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.arguments import is_none
@@ -103,15 +104,10 @@ def joins(user: Node, value: Node) -> bool:
 def is_asked_as_object(node: Node) -> bool:
     """Whether a value, or the attribute of an object that keeps it, is asked for what no tensor has: `config.rate`."""
     users = node.function.module.users
-    kept = {(one.base, one.key) for one in node.function.stores if one.value is node and one.is_attribute}
-    owner = node.function.owner
-    methods = owner.methods.values() if owner is not None and kept else ()
-    read = [
-        one
-        for method in methods
-        for one in method.nodes
-        if one.op is Op.ATTR and one.args[0] is method.self_node and (node.function.self_node, one.extra) in kept
-    ]
+    owner, itself = node.function.owner, node.function.self_node
+    stores = (one for one in node.function.stores if one.value is node and one.is_attribute and one.base is itself)
+    kept = {str(one.key) for one in stores} if owner is not None and itself is not None else ()
+    read = [one for attribute in kept for one in reads_of(owner, attribute)] if owner is not None else []
     asked = (one for each in (node, *read) for one in users.get(each, ()) if one.op is Op.ATTR and one.args[0] is each)
     return any(is_of_no_tensor(str(one.extra)) for one in asked)
 

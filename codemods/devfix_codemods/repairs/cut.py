@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from devfix_codemods.edits.operations import Argument, Edit, InsertStatement, RewriteCall
@@ -35,6 +35,11 @@ class Cut:
     """What else it changes."""
     at_call: bool = False
     """It moves what a function gives, for one of its calls."""
+
+
+def as_of(conflict: Conflict, at: int) -> Conflict:
+    """The conflict of what a value has become behind a step of its path."""
+    return replace(conflict, birth=replace(conflict.birth, node=conflict.path[at].node), path=conflict.path[at + 1 :])
 
 
 def operand_syntax(operand: Node, operation: Node) -> ast.expr | None:

@@ -14,7 +14,7 @@ from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.non_tensors import is_joined, joins
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.cut import Cut, name_at, operand_syntax
+from devfix_codemods.repairs.cut import Cut, as_of, name_at, operand_syntax
 from devfix_codemods.repairs.detection import detected, detecting
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
@@ -85,8 +85,7 @@ def _where_joined(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     """`torch.cat(rows).to(device)`: a list of tensors has no `.to` itself."""
     first = next(iter(conflict.path), None)
     if first is not None and joins(first.node, conflict.birth.node):
-        joined = replace(conflict, birth=replace(conflict.birth, node=first.node), path=conflict.path[1:])
-        yield from wrapped(analysis, source, joined)
+        yield from wrapped(analysis, source, as_of(conflict, 0))
 
 
 def _is_of_comprehension(node: Node) -> bool:
@@ -165,9 +164,7 @@ def _at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
     if any(one.birth.node is part for one in analysis.conflicts):
         return  # which has a repair of its own
     if isinstance(part.syntax, ast.Name) and isinstance(part.statement, ast.Assign):  # `x, y = batch`
-        yield from behind_birth(
-            analysis, source, replace(conflict, birth=replace(conflict.birth, node=part), path=conflict.path[at + 1 :])
-        )
+        yield from behind_birth(analysis, source, as_of(conflict, at))
     yield from _where_read(analysis, source, conflict, part)
 
 

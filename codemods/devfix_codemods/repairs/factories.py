@@ -15,7 +15,7 @@ from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.attributes import Kept, as_buffer, kept
 from devfix_codemods.repairs.averaged import taken_along
 from devfix_codemods.repairs.caches import is_kept_for_all
-from devfix_codemods.repairs.cut import UNSAFE, Cut, behind_list, behind_making, with_keyword
+from devfix_codemods.repairs.cut import UNSAFE, Cut, as_of, behind_list, behind_making, with_keyword
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.indexed import index_copied, stays
 from devfix_codemods.repairs.module_values import at_reads
@@ -96,7 +96,7 @@ def _where_unpacked(analysis: Analysis, source: Source, conflict: Conflict) -> I
     for at, step in enumerate(conflict.path):
         if step.edge.site < 0 and step.edge.turn is Turn.UP and step.node.op is Op.ITEM:
             if isinstance(step.node.syntax, ast.Name):
-                there = _as_of(conflict, at)
+                there = as_of(conflict, at)
                 cuts = chain(beside_sibling(analysis, source, there), behind_birth(analysis, source, there))
                 yield from (replace(one, at_call=True) for one in cuts)
             return
@@ -116,13 +116,8 @@ def _loaded(conflict: Conflict) -> Conflict | None:
     """The conflict of what is loaded, where a file is all that has been made: others may read that as well."""
     for at, step in enumerate(conflict.path):
         if step.edge.link == "loaded-again" and step.edge.turn is Turn.UP:
-            return _as_of(conflict, at)
+            return as_of(conflict, at)
     return None
-
-
-def _as_of(conflict: Conflict, at: int) -> Conflict:
-    """The conflict of what a value has become behind a step of its path."""
-    return replace(conflict, birth=replace(conflict.birth, node=conflict.path[at].node), path=conflict.path[at + 1 :])
 
 
 def _without_device(source: Source, call: ast.AST | None) -> Cut | None:

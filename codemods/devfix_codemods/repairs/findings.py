@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from textwrap import dedent
 
-from devfix_codemods.catalogue import Effect
+from devfix_codemods.catalogue import MAKES_ON_HOST
 from devfix_codemods.catalogue.torch import FUNCTIONS
 from devfix_codemods.edits.operations import AddImport, Edit, InsertStatement, ReplaceExpression
 from devfix_codemods.findings import Finding, Fix, Safety, Step
@@ -21,7 +21,6 @@ from devfix_codemods.repairs.cuts import SUGGESTION, left_behind, repair
 from devfix_codemods.source import Source, Span
 
 _OF_TORCH = (b"torch", b"sentence_transformers", b".detach().numpy()", b"return_tensors")
-_MAKING = frozenset({Effect.FACTORY, Effect.CONVERSION, Effect.HOST})
 _MOVED = (
     b".to(",
     b".cuda(",
@@ -38,7 +37,9 @@ _MOVED = (
 )
 _READ = (b".numpy()", b".cpu()", b"_padded_seq", b"matplotlib", b"np.")
 _MADE = re.compile(
-    rb"\b(?:" + b"|".join(one.rpartition(".")[2].encode() for one, row in FUNCTIONS.items() if row in _MAKING) + rb")\("
+    rb"\b(?:"
+    + b"|".join(one.rpartition(".")[2].encode() for one, row in FUNCTIONS.items() if row in MAKES_ON_HOST)
+    + rb")\("
 )
 
 _KEPT = re.compile(rb"self\.\w+\s*(?::[^=\n]+)?=\s*(?:[\[({]|list\(|tuple\(|dict\()|\w+\.append\(")

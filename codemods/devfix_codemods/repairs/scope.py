@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Class, Node, Op
+from devfix_codemods.ir.items import reads_of
 from devfix_codemods.ir.keys import key, name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import loaded_to
@@ -68,12 +69,7 @@ def _has(analysis: Analysis, owner: Class, attribute: str) -> bool:
     if owner.sets(attribute) or attribute in owner.members:
         return True
     bases = (one for one in analysis.births.imported.lineage(owner) if one not in analysis.module.classes)
-    return any(
-        node.op is Op.ATTR and node.extra == attribute and node.args[0] is method.self_node
-        for one in bases
-        for method in one.methods.values()
-        for node in method.nodes
-    )
+    return any(True for one in bases for _ in reads_of(one, attribute))
 
 
 def _used(analysis: Analysis, point: Point) -> Iterator[tuple[str, Node]]:
