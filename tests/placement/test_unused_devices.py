@@ -30,6 +30,10 @@ FORGOTTEN = {
         """,
         "torch.arange(self.count)",
     ),
+    "what is filled with itself": (
+        "def f(n, device):\n    x = torch.zeros(n, 3)\n    x[:, 0] += 3\n    return x\n",
+        "torch.zeros(n, 3)",
+    ),
     "what goes to a function that is not read": (
         "def f(self, sampler):\n    device = self.op.device\n    return sampler.run(torch.randn(3, 4))\n",
         "torch.randn(3, 4)",
@@ -59,6 +63,9 @@ FINE = {
             net = nn.Linear(3, 3)
             return fit(net, nn.MSELoss())
     """,
+    "what is filled with what others give": (
+        "def f(n, rows, device):\n    x = torch.zeros(n, 3)\n    x[:, 0] += read(rows)\n    return x\n"
+    ),
     "a module that is put into another one": "def adapt(net, device):\n    net.fc = nn.Linear(3, 2)\n",
 }
 

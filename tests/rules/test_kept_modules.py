@@ -80,3 +80,49 @@ def test_one_that_is_moved_by_a_method_of_another_name(rule, method: str) -> Non
 @pytest.mark.parametrize("method", ["to", "to_device"])
 def test_one_that_is_moved_by_the_method_that_moves_all(rule, method: str) -> None:
     assert "self.head.to(device)\n" in rule.fixed(WRAPPED.format(method=method), unsafe=True)
+
+
+PARTS = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, device):
+            super().__init__()
+            self.stem = {stem}
+            self.body = {body}
+            self.head = nn.Linear(4, 2).to(device)
+
+        def forward(self, x):
+            return self.head(self.body(self.stem(x)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("stem", "body"),
+    [
+        ("nn.Linear(4, 4).to(device)", "nn.Linear(4, 4).to(device)"),
+        ("nn.Linear(4, 4)", "nn.Linear(4, 4)"),
+        ("nn.Linear(4, 4).to(device)", "nn.ReLU()"),
+    ],
+)
+def test_a_module_that_moves_all_its_parts_or_few_of_them(rule, stem: str, body: str) -> None:
+    assert rule.findings(PARTS.format(stem=stem, body=body)) == ()
+
+
+def test_a_module_that_moves_itself(rule) -> None:
+    program = PARTS.format(stem="nn.Linear(4, 4)", body="nn.Linear(4, 4).to(device)")
+    assert (
+        rule.findings(
+            program.replace(
+                "def forward", "def place(self, device):\n            self.to(device)\n\n        def forward"
+            )
+        )
+        == ()
+    )
+    assert rule.findings(f"{program}\n    def main(device):\n        return Net(device).to(device)\n") == ()
+
+
+def test_the_one_part_that_a_module_does_not_move_itself(rule) -> None:
+    program = PARTS.format(stem="nn.Linear(4, 4)", body="nn.Linear(4, 4).to(device)")
+    assert "self.stem = nn.Linear(4, 4).to(device)\n" in rule.fixed(program, unsafe=True)

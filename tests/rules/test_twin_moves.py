@@ -60,3 +60,65 @@ def test_a_caller_that_moves_the_batch(rule) -> None:
 def test_nothing_of_another_place_is_met(rule, old: str, new: str) -> None:
     head = "\n    import pytorch_lightning as pl" if "pl." in new else ""
     assert rule.findings(head + _twins().replace(old, new)) == ()
+
+
+COMPUTED = """
+    import torch
+    from schedule import build
+
+    def train(loader, net, device):
+        table = build(100)
+        for x, _ in loader:
+            x = x.to(device)
+            steps = torch.randint(0, 100, (len(x),), device=device)
+            signal = table.signal[steps].view(-1, 1).to(device)
+            noise = {noise}
+            {use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("noise", "use"),
+    [
+        ("table.noise[steps].view(-1, 1).to(device)", "net(x, signal, noise)"),
+        ("table.noise[steps].reshape(-1, 1)", "net(x, signal, noise)"),
+        ("table.noise[steps].view(-1, 1)", "net(x, signal); save(noise)"),
+        ("table.noise[steps].view(-1, 1)", "net(x, signal, noise.to(device))"),
+        ("len(table.noise)", "net(x, signal, noise)"),
+    ],
+)
+def test_what_is_computed_alike_and_moved_or_goes_elsewhere(rule, noise: str, use: str) -> None:
+    assert rule.findings(COMPUTED.format(noise=noise, use=use)) == ()
+
+
+def test_what_is_computed_of_something_else(rule) -> None:
+    program = """
+        import torch
+        def validate(net, loader, criterion, device):
+            for batch in loader:
+                images = batch["image"].to(device)
+                labels = batch["label"].to(device)
+                outputs = net(images, labels=None, mode="test")
+                predictions = outputs["logit"]
+                keep(criterion(predictions, labels))
+    """
+    assert rule.findings(program) == ()
+
+
+def test_what_is_computed_alike_and_goes_with_its_twin(rule) -> None:
+    program = COMPUTED.format(noise="table.noise[steps].view(-1, 1)", use="net(x, signal, noise)")
+    assert "noise = table.noise[steps].view(-1, 1).to(device)\n" in rule.fixed(program, unsafe=True)
+
+
+def test_what_picks_rows_for_twins_stays_where_it_is(rule) -> None:
+    program = """
+        import torch
+        def sample(self, device):
+            rows = torch.randint(0, len(self.states), (4,))
+            states = torch.index_select(self.states, dim=0, index=rows).to(device)
+            tasks = torch.index_select(self.tasks, dim=0, index=rows)
+            return states, tasks
+    """
+    fixed = rule.fixed(program, unsafe=True)
+    assert "tasks = torch.index_select(self.tasks, dim=0, index=rows).to(device)\n" in fixed
+    assert "rows = torch.randint(0, len(self.states), (4,))\n" in fixed

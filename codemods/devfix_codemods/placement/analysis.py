@@ -28,7 +28,7 @@ from devfix_codemods.placement.other_files import is_plain
 from devfix_codemods.placement.places import HOST, Where
 from devfix_codemods.placement.search import Conflict, ends
 from devfix_codemods.placement.strengths import STRENGTHS
-from devfix_codemods.placement.wanted_on_host import HOST_WINS, is_wanted_on_host
+from devfix_codemods.placement.wanted_on_host import HOST_WINS, is_left_with_its_result, is_wanted_on_host
 from devfix_codemods.source import Source as File
 
 
@@ -217,6 +217,7 @@ class Analysis:
         if birth.birth in MADE | OF_BATCHES and elsewhere:
             elsewhere = [one for one in self._before_moves(birth, elsewhere, found) if not self._is_read_behind(one)]
             elsewhere = [one for one in elsewhere if not (one.begins_beside and is_wanted_on_host(one, found))]
+            elsewhere = [one for one in elsewhere if not is_left_with_its_result(one, found)]
         if birth.by is not None and birth.by.op is Op.ITEM:  # what is not moved here may be on the host as well
             elsewhere = [one for one in elsewhere if one.end.birth is Birth.MOVE]
         if birth.birth is Birth.READER:

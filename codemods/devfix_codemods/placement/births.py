@@ -133,6 +133,7 @@ class Births:
         self.place_of_module = self._modules.place_of
         self.is_registered = self._modules.is_registered
         self.is_read = self._modules.is_read
+        self.is_told_device = self._modules.is_told
         self.holds_tensors = self._modules.holds_tensors
         self.scatters = self._modules.scatters
         self.parts = self._modules.parts

@@ -39,6 +39,8 @@ class Escapes:
         """A builder makes a module for each of its calls, of which others may move some."""
         if self._births.moves_of(module):
             self._take_along(module)
+        if any(one.link.startswith("arms-") for one in self._graph.edges.get(module, ())):
+            return  # whoever moves what is chosen does so on each arm, and the program moves the others all the same
         left = [one for one in self._graph.edges.get(module, ()) if one.turn is Turn.UP and one.site < 0]
         ways = {one: self._escape(one.other, module) for one in left}
         link = self._escape(module, module, frozenset(one.other for one in left))

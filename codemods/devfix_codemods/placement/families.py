@@ -18,6 +18,7 @@ from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.indices import is_of_tensor
 from devfix_codemods.placement.joined import Joined, is_measure
 from devfix_codemods.placement.kept_modules import kept_modules, moved_where_made
+from devfix_codemods.placement.left_arms import left_arms
 from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.non_tensors import is_given_attributes
@@ -56,6 +57,7 @@ class Families:
         Together(self._births).all()
         kept_modules(self._births)
         moved_where_made(self._births)
+        left_arms(self._births)
         UnusedDevices(self._births).all()
         PlainAttributes(self._births).all()
         self._copied_to_host()

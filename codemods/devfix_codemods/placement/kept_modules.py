@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind
@@ -31,13 +32,13 @@ def moved_where_made(births: "Births") -> None:
     not: `self.b = A()` stays behind."""
     for owner in births.module.classes:
         made = owner.methods.get("__init__")
-        if made is None or made.self_node is None or births.kinds.derives_from_module(owner):
-            continue  # whoever has a module moves all of its parts
-        if _is_moved_as_whole(births, owner):
+        if made is None or made.self_node is None or _is_moved_as_whole(births, owner):
             continue
         kept = {str(one.key): one.value for one in made.stores if one.is_attribute and one.base is made.self_node}
         moved = {one: move for one in kept.values() if (move := _moved_on_spot(births, one)) is not None}
         elsewhere = {attribute for each in _moves(births, owner).values() for attribute in each}
+        if births.kinds.derives_from_module(owner) and not _moves_most(births, kept.values(), moved):
+            continue  # whoever has a module moves all of its parts
         for attribute, part in kept.items() if moved else ():
             twins = {one: [move] for one, move in moved.items() if _maker(births, one) == _maker(births, part)}
             beside = twins or ({one: [move] for one, move in moved.items()} if len(moved) >= SEVERAL else {})
@@ -49,6 +50,12 @@ def moved_where_made(births: "Births") -> None:
 
 SEVERAL = 2
 """How many parts must be moved where they are made, for one of another sort to be left behind."""
+
+
+def _moves_most(births: "Births", kept: Iterable[Node], moved: Collection[Node]) -> bool:
+    """Whether a module moves its own parts, but for one at most: then nobody else has to."""
+    left = [one for one in kept if one not in moved and _is_left_part(births, one)]
+    return len(left) <= 1 and len(moved) > len(left)
 
 
 def _is_moved_as_whole(births: "Births", owner: Class) -> bool:

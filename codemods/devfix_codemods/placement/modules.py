@@ -154,7 +154,7 @@ class Modules:
                 if node not in self._owned:
                     placed(node)
                 return
-        if not _PLACED_BY.isdisjoint(by.extras) or self._is_told(by) or gives_argument(self._kinds, by):
+        if not _PLACED_BY.isdisjoint(by.extras) or self.is_told(by) or gives_argument(self._kinds, by):
             return
         if link == "built-by-unknown" and not by.args[1:]:
             link = "used-as-module"
@@ -169,7 +169,7 @@ class Modules:
         else:
             self._graph.add(made)
 
-    def _is_told(self, node: Node) -> bool:
+    def is_told(self, node: Node) -> bool:
         """Whether what makes a module gets a device, by position or by a keyword that speaks of one: `gpu=0`."""
         for one, word in zip(node.args[1:], node.extras):
             number = one.op is Op.CONST and isinstance(one.extra, int)

@@ -64,7 +64,12 @@ class ParallelStatements:
                 self._beside_moved_later(whole, [values.get(one.value) for one in near])
 
     def _beside(self, node: Node, shape: "_Shape", form: "_Form", near: dict[Node | None, "_Shape"]) -> None:
-        moved = {one: each for one, each in near.items() if one is not None and self._is_twin(node, one)}
+        found = {one: each for one, each in near.items() if one is not None and self._is_moved(one)}
+        moved = {one: each for one, each in found.items() if self._are_alike(node, one)}
+        if not moved and not shape.moves:
+            moved = {
+                one: each for one, each in found.items() if each.exact == shape.exact and self._goes_with(node, one)
+            }
         if form is _Form.COLUMNS:
             moved = {one: each for one, each in moved.items() if _are_columns(node, one)}
         twins = [one for one, each in moved.items() if each.exact == shape.exact]
@@ -95,10 +100,17 @@ class ParallelStatements:
         found = (name(one.args[0]) for one in (*roots, *wrapped))
         return next((one for one in found if one is not None and effect(canonical(one)) is Effect.SEQUENCE), None)
 
-    def _is_twin(self, node: Node, other: Node) -> bool:
+    def _is_moved(self, node: Node) -> bool:
         births = self._births
-        moved = births.is_move(other) and births.is_elsewhere(other) and not births.kinds.is_module(other)
-        return moved and self._are_alike(node, other)
+        return births.is_move(node) and births.is_elsewhere(node) and not births.kinds.is_module(node)
+
+    def _goes_with(self, node: Node, twin: Node) -> bool:
+        """Whether two values that are computed alike, of parts of one thing, are given to one call, or returned,
+        together."""
+        computed = _is_computed(node) and _is_computed(twin) and _first(node) is _first(twin)
+        users = self._births.module.users
+        both = {*users.get(node, ())}.intersection(users.get(twin, ())) if computed else ()
+        return any(one.op is Op.SEQUENCE or (one.op is Op.CALL and node in one.args[1:]) for one in both)
 
     def _may_stay(self, node: Node) -> bool:
         """Whether a value is none that is moved, and may be a tensor that something is done with."""
@@ -151,6 +163,22 @@ def _are_columns(node: Node, twin: Node) -> bool:
     """`data.x[rows]`, `data["y"][rows[:3]]`: rows of parts of one thing."""
     one, other = _column_of(node), _column_of(twin)
     return one is not None and other is not None and one is not other and one.args[0] is other.args[0]
+
+
+def _is_computed(node: Node) -> bool:
+    return isinstance(node.syntax, ast.Call | ast.Subscript)
+
+
+def _first(node: Node) -> Node:
+    """What the first of all that a value is computed of is a part of: `store` of `gather(store.x, rows).view(3)`."""
+    while True:
+        node = before_methods(node)
+        if node.op is Op.CALL and len(node.args) > 1 and effect(canonical(name(node.args[0]) or "")) is not None:
+            node = node.args[1]
+        elif node.op in _PARTS:
+            node = node.args[0]
+        else:
+            return node
 
 
 def _column_of(node: Node) -> Node | None:
@@ -229,8 +257,18 @@ class _Shape:
 
     def __init__(self, value: ast.expr) -> None:
         self.value = value
+        self.moves = any(map(_moved, ast.walk(value)))
+        """Whether anything in it is moved."""
         self.exact = _spelled(value, None).text
         self.forms = {form: _spelled(value, form) for form in (_Form.ARRAYS, _Form.COLUMNS)}
+
+
+def _moved(node: ast.AST) -> ast.expr | None:
+    """`x` of `x.to(device)`"""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr="to" | "cuda")):
+            return value
+    return None
 
 
 def _spelled(value: ast.expr, form: _Form | None) -> _Spelled:
@@ -242,8 +280,8 @@ def _text(node: ast.AST, form: _Form | None, parts: list[ast.expr]) -> str:
     """An expression in a form; `parts` gets the expressions in it."""
     if isinstance(node, ast.expr):
         parts.append(node)
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"to", "cuda"}:
-        node = node.func.value
+    while (moved := _moved(node)) is not None:
+        node = moved
     if isinstance(node, ast.Name):
         return "_"
     if isinstance(node, ast.Constant):

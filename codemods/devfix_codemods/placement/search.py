@@ -60,7 +60,12 @@ class Conflict:
     @property
     def begins_beside(self) -> bool:
         """Whether nothing but what stands beside the value leads from it."""
-        return bool(self.path) and self.path[0].edge.link.startswith(_SUPPORTING)
+        return bool(self.path) and self.is_beside(self.path[0])
+
+    @staticmethod
+    def is_beside(step: Step) -> bool:
+        """Whether a step leads to what only says where the value before it belongs."""
+        return step.edge.link.startswith(_SUPPORTING)
 
     @property
     def together(self) -> float:
@@ -130,10 +135,10 @@ class Conflict:
 
 _SUPPORTING = (
     *("family", "twin", "loop-", "factories", "filled-with", "put-into", "repeated-"),
-    *("made-beside", "made-anew", "other-path", "unused", "fits", "modules", "forward-output"),
+    *("made-beside", "made-anew", "other-path", "unused", "fits", "modules", "arms", "forward-output"),
 )
 """Links that say where a value belongs, and not where it is."""
-_EXAMPLES = ("twin-", "factories-", "modules-", "repeated-")
+_EXAMPLES = ("twin-", "factories-", "modules-", "arms-", "repeated-")
 """Those of them that need not hold where the value is."""
 _BLOCKED = {Turn.UP: Turn.DOWN, Turn.IN: Turn.OUT}
 """What may not follow."""

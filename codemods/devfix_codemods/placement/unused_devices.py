@@ -167,12 +167,15 @@ class UnusedDevices:
         """`nn.Parameter(torch.ones(3))`, which whoever has the module moves with it."""
         return any(map(makes_parameter, self._computed(made, _FILLED)))
 
-    def _is_number(self, node: Node, depth: int = 0) -> bool:
-        """Whether a value is computed of numbers, and of parameters of which nothing is known."""
+    def _is_number(self, node: Node, itself: Set[Node], depth: int = 0) -> bool:
+        """Whether a value is computed of numbers, of parameters of which nothing is known, and of parts of `itself`:
+        `rows[:, 0] += 1`."""
         if self._births.kinds.of(node) is Kind.NUMBER:
             return True
         if node.op is Op.OPERATION and depth < MOST_STEPS:
-            return all(self._is_number(one, depth + 1) for one in node.args)
+            return all(self._is_number(one, itself, depth + 1) for one in node.args)
+        if node.op is Op.ITEM and depth > 0 and node.args[0] in itself:
+            return True
         return node.op is Op.PARAM and depth > 0 and self._births.kinds.of(node) is None
 
     def _is_handed_on(self, made: Node) -> bool:
@@ -183,7 +186,7 @@ class UnusedDevices:
                 users += (each for each in self._users.get(one, ()) if each not in users)
         itself = {made, *(one for one in users if one.op in {Op.PHI, Op.AFTER})}
         filled = any(
-            store.base in itself and not self._is_number(store.value)
+            store.base in itself and not self._is_number(store.value, itself)
             for store in made.function.stores
             if not store.is_attribute
         )

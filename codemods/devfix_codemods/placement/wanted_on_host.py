@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from devfix_codemods.ir.guards import covers
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.search import Conflict
 
 HOST_WINS = 0.6
@@ -17,6 +17,15 @@ def is_wanted_on_host(conflict: Conflict, found: Sequence[Conflict]) -> bool:
     the rest.
     """
     return covers([one.guard - conflict.guard for one in found if _asks_for_host(conflict, one)])
+
+
+def is_left_with_its_result(conflict: Conflict, found: Sequence[Conflict]) -> bool:
+    """Whether what a value was computed to, and not that itself, is left behind beside others that are moved: the
+    operands of those were on the host, too."""
+    left = {one.end.node for one in found if one.end.birth is Birth.SIBLING}
+    computed = next((at for at, step in enumerate(conflict.path) if step.edge.turn is Turn.MEET), len(conflict.path))
+    results = [at for at, step in enumerate(conflict.path) if at >= computed and step.node in left]
+    return any(Conflict.is_beside(step) for at in results for step in conflict.path[at + 1 : at + 2])
 
 
 def _asks_for_host(conflict: Conflict, one: Conflict) -> bool:
