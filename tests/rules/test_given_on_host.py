@@ -39,6 +39,16 @@ def start(rows, flag):
     level = torch.from_numpy(np.asarray(rows)) if flag else torch.zeros(4)
     return noisy(level, 1.0) + noisy(torch.ones(4), torch.zeros(4))
 """,
+    "what an object keeps, and carries on": """
+class Buffer:
+    def __init__(self, n):
+        self.clear(n)
+    def clear(self, n):
+        self.level = torch.zeros(n, 1)
+    def finish(self):
+        self.level = self.level.reshape(-1)
+        return noisy(self.level, self.level)
+""",
     "by way of another function": """
 def twice(level):
     return noisy(level, level) + noisy(2 * level, 1.0)
@@ -67,6 +77,32 @@ register(noisy)
     "what the caller computes may be anywhere": """
 def start(args):
     return noisy(args.level, args.scale)
+""",
+    "what an object keeps, and is given as well": """
+class Buffer:
+    def __init__(self, n):
+        self.level = torch.zeros(n)
+    def fill(self, level):
+        self.level = level
+    def finish(self):
+        return noisy(self.level, self.level)
+""",
+    "what an object keeps, and moves": """
+class Buffer:
+    def __init__(self, n):
+        self.level = torch.zeros(n)
+    def to(self, device):
+        self.level = self.level.to(device)
+    def finish(self):
+        return noisy(self.level, self.level)
+""",
+    "what a module registers": """
+class Buffer(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.register_buffer("level", torch.zeros(n))
+    def forward(self):
+        return noisy(self.level, self.level)
 """,
     "a model gives it": """
 def start(model):

@@ -31,6 +31,7 @@ def _choice(made: str, after: str = "") -> str:
         ("build_wide(3)", ""),
         ("options.net", ""),
         ("Wide(3).cpu()", ""),
+        ("torch.nn.Softmax(1)", ""),
     ],
 )
 def test_arms_that_are_moved_or_place_themselves(rule, made: str, after: str) -> None:
@@ -49,6 +50,23 @@ def test_an_arm_that_wraps_another_one(rule) -> None:
             net = Deep(3).to(device)
             if options.parallel:
                 net = Parallel(net)
+            return net
+    """
+    assert rule.findings(program) == ()
+
+
+def test_an_arm_that_wraps_what_is_moved_in_place(rule) -> None:
+    program = """
+        import torch
+        from torch import nn
+        from nets import Deep
+        def build(options):
+            net = Deep(3)
+            if options.several:
+                net.cuda(options.gpu)
+                net = nn.parallel.DistributedDataParallel(net, device_ids=[options.gpu])
+            else:
+                net = nn.DataParallel(net).cuda()
             return net
     """
     assert rule.findings(program) == ()

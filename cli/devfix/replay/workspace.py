@@ -6,6 +6,7 @@ The copy is always at one path, so that a script which prints where it is prints
 import contextlib
 import copy
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,10 @@ SKIPPED_FOLDERS = frozenset(
         *("__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
     )
 )
+_TEXTS = frozenset(
+    {".cfg", ".conf", ".gin", ".ini", ".ipynb", ".json", ".md", ".rst", ".sh", ".toml", ".txt", ".yaml", ".yml"}
+)
+"""Endings of the files in which a project names what its Python files define."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 
 
@@ -73,6 +78,7 @@ class Workspace:
         except OSError as error:
             raise WorkspaceError(f"the tree cannot be read: {error.strerror}: {error.filename}") from error
         self._mentioned: dict[bytes, bool] = {}
+        self._named: dict[bytes, bool] = {}
         self._place = Folder("devfix-replay-", _home(self.original))
         self._temporary: list[Folder] = []
         self._settle(self._place.path)
@@ -102,6 +108,14 @@ class Workspace:
             sources = (self.original / file for file in self.files if file.suffix in (".py", ".ipynb"))
             self._mentioned[word] = any(word in _read(source) for source in sources)
         return self._mentioned[word]
+
+    def is_named(self, word: bytes) -> bool:
+        """Whether the word stands in a file that is no Python source: in settings, scripts, notebooks or documents."""
+        if word not in self._named:
+            texts = (self.original / file for file in self.files if file.suffix in _TEXTS)
+            whole = re.compile(rb"\b" + re.escape(word) + rb"\b")
+            self._named[word] = any(whole.search(_read(text)) for text in texts)
+        return self._named[word]
 
     def sources(self, word: bytes) -> Iterator[tuple[Path, bytes]]:
         """The Python files, as they are, in which the word stands."""

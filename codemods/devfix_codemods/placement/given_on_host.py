@@ -34,6 +34,8 @@ class _State(Enum):
     """Nothing says where it is."""
     ELSEWHERE = auto()
     """On a device, or where a caller that is not seen put it."""
+    AGAIN = auto()
+    """It is what is asked for, once more: what a loop, or an attribute, carries on."""
 
 
 class GivenOnHost:
@@ -69,7 +71,9 @@ class GivenOnHost:
         if node.op is Op.CONST or self._kinds.of(node) in PLACELESS:
             return _State.PLAIN
         self._steps += 1
-        if depth > DEEPEST or self._steps > MOST_STEPS or node in self._entered:
+        if node in self._entered:
+            return _State.AGAIN
+        if depth > DEEPEST or self._steps > MOST_STEPS:
             return _State.OPEN
         self._entered.add(node)
         try:
@@ -129,11 +133,24 @@ class GivenOnHost:
         if node.op is Op.GLOBAL:
             made = self._module.top.finals.get(str(node.extra))
             return self._of(made, depth + 1) if made is not None else _State.OPEN
+        if node.op is Op.FIELD:
+            return self._of_attribute(node, depth)
         edges = [one for one in self._graph.edges.get(node, ()) if _leads_back(one, node)]
         meetings = [one for one in edges if one.turn is Turn.MEET]
         if meetings:
             return self._of_operation(meetings, depth)
         return _one_of(self._of(one.other, depth + 1) for one in edges)
+
+    def _of_attribute(self, field: Node, depth: int) -> _State:
+        """What all objects of a class keep in an attribute, which nothing else is seen to fill."""
+        attribute = str(field.extra)
+        others = self._kinds.imported.importing(attribute)
+        if any(store.is_attribute and store.key == attribute for module in others for store in module.stores):
+            return _State.OPEN
+        edges = self._graph.edges.get(field, ())
+        if any(one.turn is Turn.SAME and one.other.op is not Op.ATTR for one in edges):
+            return _State.OPEN  # it goes where its module goes
+        return _one_of(self._of(one.other, depth + 1) for one in edges if one.turn is Turn.DOWN)
 
     def _of_operation(self, meetings: list[Edge], depth: int) -> _State:
         """Where an operation is that surely needs its operands in one place, and of those one that is on the host."""
@@ -144,7 +161,7 @@ class GivenOnHost:
         hosts = [one for one, state in states.items() if state is _State.HOST and not self._is_scalar(one)]
         if not sure.isdisjoint(hosts):
             return _State.HOST
-        return _State.PLAIN if set(states.values()) == {_State.PLAIN} else _State.OPEN
+        return _one_of(states.values()) if {*states.values()} <= {_State.PLAIN, _State.AGAIN} else _State.OPEN
 
     def _is_scalar(self, node: Node) -> bool:
         """Whether a value is a 0-dim tensor, which may meet others that are elsewhere."""
@@ -153,7 +170,7 @@ class GivenOnHost:
 
 def _leads_back(edge: Edge, node: Node) -> bool:
     """Whether an edge leads to what a value is made of."""
-    if edge.turn is Turn.DOWN and edge.link in {"call", "element"}:
+    if (edge.turn is Turn.DOWN and edge.link in {"call", "element"}) or edge.other.op is Op.FIELD:
         return True  # what a function returns, or what is put into a list, which may stand anywhere in the file
     made_of = edge.turn in {Turn.SAME, Turn.DOWN, Turn.MEET} and edge.link != _BESIDE
     return made_of and edge.other.index < node.index
@@ -162,7 +179,7 @@ def _leads_back(edge: Edge, node: Node) -> bool:
 def _one_of(states: Iterable[_State]) -> _State:
     """Where a value is that is one of several."""
     found = set(states)
-    for state in (_State.ELSEWHERE, _State.OPEN, _State.HOST, _State.PLAIN):
+    for state in (_State.ELSEWHERE, _State.OPEN, _State.HOST, _State.PLAIN, _State.AGAIN):
         if state in found:
             return state
     return _State.OPEN

@@ -10,6 +10,7 @@ from devfix_codemods.ir.items import choices, made_of
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.device_conditions import asks_for_place
 from devfix_codemods.placement.naming import sounds_like_class
+from devfix_codemods.placement.stateless_modules import is_stateless
 from devfix_codemods.placement.together import supports
 
 if TYPE_CHECKING:
@@ -54,10 +55,12 @@ def _is_left(births: "Births", arm: Node, moved: Sequence[Node]) -> bool:
     if arm.args[0].op is not Op.CLASS and not sounds_like_class(arm.args[0]):
         return False
     known = births.class_of(arm) is None or births.graph.sources.get(arm)
-    if not known or has_device(arm) or births.is_sent_to_host(arm):
+    if not known or has_device(arm) or is_stateless(arm) or births.is_sent_to_host(arm):
         return False
-    if not set(made_of(arm)).isdisjoint(moved):
-        return False  # it wraps another arm
+    modules = (one for one in arm.args[1:] if births.kinds.is_module(one))
+    wrapped = [root for one in modules for root in (one, *births.roots(one))]
+    if not set(made_of(arm)).isdisjoint(moved) or any(map(births.moves_of, wrapped)):
+        return False  # it is where that is which it wraps
     roots = [root for one in moved for root in births.roots(one)]
     places_itself = births.is_told_device(arm) and not any(map(births.is_told_device, roots))
     told = any(asks_for_place(arm.function, arm.guard ^ one.guard) for one in moved)

@@ -15,6 +15,8 @@ from devfix_codemods.repairs.cut import Cut, name_at
 _BORN = MADE | OF_BATCHES
 SURE = 0.35
 """From which confidence on a conflict is evidence against another one."""
+SURELY = 0.8
+"""From which certainty on that a value meets another one, that is enough, and may meet others as surely."""
 JOINS = 0.7
 """How surely the other one must come to where the first one is."""
 
@@ -27,7 +29,8 @@ def meets_host(analysis: Analysis, conflict: Conflict) -> bool:
     given, end = analysis.given_on_host, conflict.end.node
     if end.op is Op.PARAM and (given.is_on_host(end) or given.is_plain(end)):
         return True
-    nearer = (one for one in analysis.ends(conflict.birth) if one.together >= conflict.together)
+    enough = min(conflict.together, SURELY)
+    nearer = (one for one in analysis.ends(conflict.birth) if one.together >= enough)
     return any(
         one.end.node.op is Op.PARAM and not one.begins_beside and given.is_on_host(one.end.node) for one in nearer
     )

@@ -46,6 +46,12 @@ def made_up(driver: str, read: Set[str] = frozenset()) -> Sequence[str]:
     return [f"{_listed(names)} {_be(names)} as the driver makes {'it' if len(names) == 1 else 'them'}"] if names else []
 
 
+def read_in(source: bytes, part: Sequence[int]) -> Set[str]:
+    """The names that the lines of a part read."""
+    names = (one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Name))
+    return {one.id for one in names if part and part[0] <= one.lineno <= part[1] and isinstance(one.ctx, ast.Load)}
+
+
 def _is_stand_in(value: ast.expr) -> bool:
     nodes = list(ast.walk(value))
     called = (ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call))

@@ -15,7 +15,7 @@ from devfix.project.import_graph import DiskFiles, top_of
 from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
 from devfix.replay.comparing import difference
-from devfix.replay.harness.conditions import made_up, places_of
+from devfix.replay.harness.conditions import made_up, places_of, read_in
 from devfix.replay.harness.known_places import known_places
 from devfix.replay.harness.listings import Listing, listing_of
 from devfix.replay.harness.origins import origins, statements_within
@@ -23,6 +23,7 @@ from devfix.replay.harness.own_files import is_of_host
 from devfix.replay.harness.reaching import Reached
 from devfix.replay.harness.regions import binds_alone, holds_reasons, names_devices_alone, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
+from devfix.replay.harness.uncalled import uncalled
 from devfix.replay.harness.verdicts import LOADED_FROM_ACCELERATOR, Proof
 from devfix.replay.outcomes import FoundDriver, Outcome
 from devfix.replay.patches import Patch
@@ -214,6 +215,8 @@ class _Driving:
             verdict = inconclusive(f"`{target.told}` ran, but only says what a device is called")
         if verdict.kind is Kind.HARMLESS and found.part and binds_alone(tree, found.part):
             verdict = inconclusive(f"`{target.told}` ran, but nothing that reads what the patched lines bind")
+        if verdict.kind in _SHOWN:
+            verdict = self._with_unused(verdict, target)
         step = (found.step or "run") if verdict.kind is Kind.INCONCLUSIVE else None
         return Driven(target, verdict, found.text, step, ours, found.absent, found.left_out)
 
@@ -225,7 +228,7 @@ class _Driving:
         Of what nothing in the project calls, the callers are users, who have their tensors on a device.
         """
         on_device = runs[0].before.device_error is not None
-        read = _read_in(self._patch, found.part)
+        read = read_in(self._patch.after, found.part)
         decisive = self._decisive(target, runs[0].before)
         placed, assumed = places_of(target, found.text or "", on_device=on_device, read=read, decisive=decisive)
         open_ = [] if not found.left_out else [f"what cannot run here does elsewhere ({_listed(found.left_out)})"]
@@ -243,6 +246,14 @@ class _Driving:
         conditions = list(dict.fromkeys([*assumed, *open_]))
         reason += f"; if {', and '.join(conditions)}" if conditions else ""
         return replace(verdict, kind=Kind.CONDITIONAL if open_ else Kind.CONFIRMED, reason=reason + unseen)
+
+    def _with_unused(self, verdict: Verdict, target: Target) -> Verdict:
+        """The verdict, with what nothing in the project comes to, as far as its files show."""
+        is_named = self.schedule.stage.workspace.is_named
+        unused = uncalled(self._reached, target.name, lambda word: is_named(word.encode()))
+        unseen = never_ran(verdict.missed, self._patch.cells)
+        told = f"; nothing in the project uses `{unused}`" if unused else ""
+        return replace(verdict, reason=verdict.reason.removesuffix(unseen) + told + unseen)
 
     def _decisive(self, target: Target, failed: Outcome) -> Set[str] | None:
         """The names by which the values live that the failing line of the target reads; None where that is unknown."""
@@ -385,9 +396,3 @@ def _together(driven: tuple[Driven, ...], patch: Patch, file: str) -> Judgement:
         reason = verdict.reason.removesuffix(never_ran(verdict.missed, patch.cells))
         verdict = Verdict(verdict.kind, reason + never_ran(missed, patch.cells), missed)
     return Judgement(verdict, telling, driven)
-
-
-def _read_in(patch: Patch, part: Sequence[int]) -> Set[str]:
-    """The names that the lines of a part read."""
-    names = (one for one in ast.walk(ast.parse(patch.after)) if isinstance(one, ast.Name))
-    return {one.id for one in names if part and part[0] <= one.lineno <= part[1] and isinstance(one.ctx, ast.Load)}

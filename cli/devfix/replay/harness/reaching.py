@@ -65,7 +65,11 @@ class Reached:
         """Whether the project calls a function, or hands it on. Of what torch itself calls, that is not told."""
         if not name or name.rpartition(".")[2] in {"forward", "__call__"}:
             return not name
-        return any(caller != name for _, caller, _ in self._uses(name))
+        return any(caller != name for _, caller in self.users(name))
+
+    def users(self, name: str) -> Iterator[tuple["Reached", str]]:
+        """The files and their functions that read the name of a function or a class, or of any method called so."""
+        return ((home, caller) for home, caller, _ in self._uses(name))
 
     def _asks_where_made(self, name: str) -> bool:
         """Whether the constructor of the object asks, of which a method is."""
@@ -114,7 +118,7 @@ class Reached:
     def _is_inherited(self, name: str) -> bool:
         bases = (
             (home, base)
-            for home in self._homes(name)
+            for home in self.speaking(name)
             for node in ast.walk(home.tree)
             if isinstance(node, ast.ClassDef)
             for base in node.bases
@@ -154,9 +158,9 @@ class Reached:
         There is no call where it is handed on, to be called by others.
         """
         owner, _, name = name.rpartition(".")
-        for home in self._homes(name):
+        for home in self.speaking(name):
             for caller, scope in [("", home.tree), *functions(home.tree)]:
-                nodes = list(ast.walk(scope) if caller else own_nodes(scope))
+                nodes = list(ast.walk(scope) if caller else _run_when_loaded(home.tree))
                 called = {id(one.func): one for one in nodes if isinstance(one, ast.Call)}
                 own = {name} & {one.arg if isinstance(one, ast.arg) else one.id for one in nodes if _binds(one)}
                 named = (one for one in nodes if _last(one) == name)
@@ -164,7 +168,7 @@ class Reached:
                     if isinstance(one, ast.Attribute) if owner else not own and home._means(one, self.path, name):
                         yield home, caller, called.get(id(one))
 
-    def _homes(self, name: str) -> Iterator["Reached"]:
+    def speaking(self, name: str) -> Iterator["Reached"]:
         """The files of the project that speak of a name of this one, itself first."""
         others = (self._at(path) for path in self.speakers(name) if path != self.path)
         yield from (self, *(one for one in others if one is not None))
@@ -326,6 +330,17 @@ def _asks(node: ast.AST) -> bool:
     if ast.unparse(node.func).startswith("torch.cuda."):
         return node.func.attr in _ASKING
     return node.func.attr == "cuda" or (bool(devices) and node.func.attr != "device")
+
+
+def _run_when_loaded(tree: ast.Module) -> Iterator[ast.AST]:
+    """The nodes of a file, bases and bodies of its classes among them, but for the bodies of its functions."""
+    pending: list[ast.AST] = [tree]
+    for one in pending:  # grows
+        yield one
+        inner = ast.iter_child_nodes(one)
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+            inner = iter((*one.decorator_list, *one.args.defaults, *filter(None, one.args.kw_defaults)))
+        pending += inner
 
 
 def _last(node: ast.AST) -> str:
