@@ -1841,3 +1841,35 @@ OWN = "def as_array(self, x):\n        return x.cpu().numpy()"
 def test_methods_of_one_name_have_their_own_callers(rule, base: str, body: str, copied: str, found: bool) -> None:
     program = SAME_NAMES.format(base=base, body=body, copied=copied)
     assert any(rule.safeties(program)) is found
+
+
+TAGGER = """
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+    from zoo import Base, CRF
+
+    class Tagger(Base):
+        def __init__(self, device):
+            self.crf = CRF(4)
+            self.to(device)
+
+        def score(self, sentences):
+            rows, lengths = self._rows_of(sentences)
+            rows = pad_sequence(rows, batch_first=True)
+            lengths = lengths.sort(dim=0, descending=True)
+            rows = {sorted}
+            return self.crf(rows), self.crf.transitions.detach().numpy()
+
+        def _rows_of(self, sentences):
+            rows = list(map(lambda one: one.get_tensor(), sentences))
+            return rows, torch.LongTensor([len(one) for one in sentences])
+"""
+
+
+def test_what_meets_the_host_in_arithmetic_is_there(rule) -> None:
+    assert rule.findings(TAGGER.format(sorted="rows * lengths.values")) == ()
+
+
+def test_what_an_index_on_the_host_picks_from_may_be_on_a_device(rule) -> None:
+    fixed = rule.fixed(TAGGER.format(sorted="rows[lengths.indices]"))
+    assert "self.crf.transitions.detach().cpu().numpy()" in fixed

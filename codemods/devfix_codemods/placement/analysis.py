@@ -301,6 +301,7 @@ class Analysis:
             and one.confidence >= HOST_WINS * conflict.confidence
             and not MAYBE_MADE.intersection(one.end.links)
             and not _stays_elsewhere(one, conflict)
+            and not any(step.edge.link.startswith("index") for step in one.path)  # which may pick from a device
         ]
         return any(same or one.callers <= conflict.callers for one in hosts) or self._all_bring(conflict, hosts)
 
