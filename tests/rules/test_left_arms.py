@@ -82,6 +82,11 @@ def test_each_arm_is_told_the_device_and_moved_as_well(rule) -> None:
     assert "net = Wide(options, device, log).to(device)\n" in rule.fixed(program, unsafe=True)
 
 
+def test_a_function_that_gets_what_is_chosen_and_the_device(rule) -> None:
+    program = _choice("Wide(3)").replace("return net", "return train(options, net, device)")
+    assert "net = Wide(3).to(device)\n" in rule.fixed(program, unsafe=True)
+
+
 def test_one_of_several_values_that_a_function_returns(rule) -> None:
     program = """
         import torch

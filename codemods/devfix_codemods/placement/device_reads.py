@@ -15,8 +15,16 @@ class DeviceReads:
     def __init__(self, module: Module, kinds: Kinds, roots: Roots) -> None:
         self._kinds = kinds
         read = [one for node in module.of(Op.CALL) for one in _devices_given(node)]
-        self._asked: Set[Node] = {root for one in read for root in _asked(one.args[0], roots)}
+        self._asked: Set[Node] = self._handed_on({root for one in read for root in _asked(one.args[0], roots)}, roots)
         self._asking: Set[Function] = {one.function for one in read}
+
+    def _handed_on(self, asked: Set[Node], roots: Roots) -> Set[Node]:
+        """What is asked, and the parameters that its function is given for it by other functions of the file."""
+        found = [*asked]
+        for one in found:  # grows
+            given = (root for value in self._kinds.given.get(one, ()) for root in (value, *roots.of(value)))
+            found += [each for each in given if each.op is Op.PARAM and each not in found]
+        return {*found}
 
     def link(self, parameter: Node, otherwise: str) -> str:
         """How surely a value that callers give, or code that is not read, is on a device."""

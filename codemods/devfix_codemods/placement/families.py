@@ -84,9 +84,9 @@ class Families:
             if kind in {None, Kind.TENSOR} and comes and not self._joined.is_moved(one):
                 link = "given-beside-moved" if given else self._link(one, row, lonely=len(moved) == 1)
                 self._births.beside_moved(one, row.base, link)
-                if self._is_input(one):
+                if self._is_input(one) or self._is_input_there(one, moved):
                     supports(self._graph, one, moved, "family-fed")
-                elif kind is Kind.TENSOR:
+                elif kind is Kind.TENSOR or self._is_kept_beside(one, moved):
                     supports(self._graph, one, moved, "family")
 
     def _link(self, part: Node, row: Row, *, lonely: bool) -> str:
@@ -145,6 +145,19 @@ class Families:
             for one in (node, *self._kept_as(node))
             for call in self._users.get(one, ())
         )
+
+    def _is_input_there(self, node: Node, moved: dict[Node, list[Node]]) -> bool:
+        """`model.net(x)`, where `y` is moved to `model.device`: whether what is asked for the device gets a value."""
+        asked = {_device_owner(self._births, move) for moves in moved.values() for move in moves} - {None}
+        given = (one for one in self._users.get(node, ()) if asked and one.op is Op.CALL and node in one.args[1:])
+        return any(key(one) in asked for call in given for one in _bases_of(call.args[0]))
+
+    def _is_kept_beside(self, node: Node, moved: dict[Node, list[Node]]) -> bool:
+        """`layer.x = x.to(device)`, `layer.y = y`: whether one object keeps a value, and those that are moved."""
+        moves = {move for each in moved.values() for move in each}
+        stores = [one for one in node.function.stores if one.is_attribute and one.base is not node.function.self_node]
+        holders = {key(one.base) for one in stores if one.value in moves}
+        return any(node in choices(one.value) and key(one.base) in holders for one in stores)
 
     def _kept_as(self, node: Node) -> Iterator[Node]:
         """What other methods read of an attribute that keeps a value."""
@@ -329,6 +342,22 @@ class Families:
             moved = {one: moves for one in row if (moves := self._births.moves_of(one))}
             rest = (one for one in row if moved and one not in moved and self._comes_from_outside(one))
             yield from (one for one in rest if not self._is_followed(one, moved))
+
+
+def _bases_of(callee: Node) -> Iterator[Node]:
+    """`a.b` and `a` of `a.b.c`"""
+    while callee.op is Op.ATTR and not names(callee):
+        callee = callee.args[0]
+        yield callee
+
+
+def _device_owner(births: "Births", move: Node) -> object:
+    """What `model` is known by in `y.to(model.device)`, be it by way of a name."""
+    for one in move.args[1:]:
+        for root in births.roots(one) or {one}:
+            if root.op is Op.ATTR and root.extra == "device" and root.args[0] is not root.function.self_node:
+                return key(root.args[0])
+    return None
 
 
 def _is_kept_beside_copies(call: Node, value: Node) -> bool:

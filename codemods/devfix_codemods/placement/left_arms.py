@@ -50,7 +50,9 @@ def _is_moved(births: "Births", arm: Node) -> bool:
 def _is_left(births: "Births", arm: Node, moved: Sequence[Node]) -> bool:
     """Whether an arm makes an object of a class of modules, under no condition that asks for a device, and nothing
     moves that: what is told a device may do so itself, unless another arm moves what is told it as well."""
-    if arm.op is not Op.CALL or not _is_module(births, arm) or births.is_move(arm) or births.moves_of(arm):
+    if arm.op is not Op.CALL or not _is_module(births, arm) or births.is_move(arm):
+        return False
+    if any(map(births.is_move, births.moves_of(arm))):  # what only gets it with a device gets the other arms as well
         return False
     if arm.args[0].op is not Op.CLASS and not sounds_like_class(arm.args[0]):
         return False
