@@ -1648,3 +1648,20 @@ def test_the_number_of_a_card_is_no_choice(rule, name: str) -> None:
 def test_a_device_is_one(rule, name: str) -> None:
     found = rule.findings(IN_RANKS.format(name=name))
     assert any(one.fix is not None and f"args.{name}" in one.fix.title for one in found)
+
+
+PICTURE = """
+    import torch
+    from pictures import load, preprocess, Net
+    device = torch.device(choose())
+    model = Net(3).to(device)
+    picture = preprocess(load("a.jpeg"))["image"]
+    picture = picture.{method}(0).cuda()
+    print(model(picture).argmax())
+"""
+
+
+@pytest.mark.parametrize("method", ["unsqueeze_", "unsqueeze"])
+def test_what_a_value_was_computed_of_is_no_place_for_it_to_go(rule, method: str) -> None:
+    fixed = rule.fixed(PICTURE.format(method=method), unsafe=True)
+    assert f"picture = picture.{method}(0).to(device)\n" in fixed

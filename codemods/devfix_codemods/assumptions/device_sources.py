@@ -13,7 +13,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.findings import Safety
 from devfix_codemods.ir import Class, Function, Guard, Node, Op
-from devfix_codemods.ir.keys import key, name
+from devfix_codemods.ir.keys import before_methods, key, name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_asked_for_none, is_none, is_optional
 from devfix_codemods.placement.graph import Birth, Source
@@ -148,6 +148,7 @@ class Followings:
         return False
 
     def _expressions(self, conflict: Conflict, point: Point, sure: float, own: set[str]) -> Iterator[Followed]:
+        origin = before_methods(conflict.birth.node)
         node, elsewhere = conflict.end.node, conflict.end.place.where is Where.DEVICE
         own = own | self._texts(conflict.birth.node)
         if node in self._models and (
@@ -169,7 +170,7 @@ class Followings:
             follows = follows or (unknown and meets)
             if bound is not None and (not follows or may_be_none(self._undone, bound, point)):
                 continue
-            if bound is not None and self._was_elsewhere(bound, conflict):
+            if bound is not None and (bound is origin or self._was_elsewhere(bound, conflict)):
                 continue
             model = node if device.startswith("next(") else None
             if bound is None and model is None and node.function is not point.node.function:

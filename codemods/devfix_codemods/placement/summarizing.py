@@ -97,7 +97,8 @@ def _called_with(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
 
 def _met(analysis: "Analysis", parameter: Node) -> Iterator[_Found]:
     """The device of what a parameter surely meets, or another parameter that it meets."""
-    near = analysis.ends(Source(parameter, Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
+    found = analysis.ends(Source(parameter, Place(Where.CALLER), Birth.PARAMETER, ("certain",)))
+    near = [one for one in found if one.end.birth is not Birth.COPIED]  # that was on a device; only readers believe it
     open_ = {Where.CALLER, Where.MODULE} if parameter is parameter.function.self_node else {Where.CALLER}
     placed = next((one for one in near if one.end.place.where not in open_), None)
     beside = (one for one in near if one.end.node.op is Op.PARAM and one.end.node.function is parameter.function)
@@ -119,12 +120,18 @@ def _site(analysis: "Analysis", found: Conflict, here: Guard, function: Function
     """Where something is that a function meets, in words of what the function is given."""
     given = {key(node): str(node.extra) for node in function.parameters.values()}
     when = _condition(analysis, found, here, given)
-    device = found.end.place.node
+    device = found.end.place.node or _told(analysis, found.end.node)
     if when is None:
         return None
     if device is not None and (named := _parameter(device, function)) is not None:
         return Site(named, None, when)
     return _spelled_out(device, when)
+
+
+def _told(analysis: "Analysis", end: Node) -> Node | None:
+    """The device that a call gets which is not read, and moves what it gets: `move(batch, device)`."""
+    given = end.args[1:] if end.op is Op.CALL and not analysis.births.is_move(end) else ()
+    return next((one for one in given if _is_device(one, analysis.kinds)), None)
 
 
 def _condition(
