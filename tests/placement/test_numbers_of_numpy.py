@@ -53,3 +53,20 @@ def test_what_may_be_either_is_only_suggested(placed, made: str) -> None:
 def test_what_a_module_gets_is_no_number(placed, made: str) -> None:
     program = PROGRAM.replace("x * torch.tensor({made})", "net(torch.tensor({made}))").format(made=made)
     assert placed(program).of(f"torch.tensor({made})").confidence > 0.6
+
+
+CONVERTED = """
+    class ToTensor(nn.Module):
+        def forward(self, rows, columns):
+            if {test}:
+                rows = torch.from_numpy(rows)
+            return rows, columns
+"""
+
+
+def test_on_the_other_path_it_is_none(placed) -> None:
+    assert placed(CONVERTED.format(test="rows is not None")).births == []
+
+
+def test_on_the_other_path_it_is_a_tensor(placed) -> None:
+    assert placed(CONVERTED.format(test="not torch.is_tensor(rows)")).births == ["torch.from_numpy(rows)"]

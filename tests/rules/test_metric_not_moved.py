@@ -264,3 +264,25 @@ def test_a_word_that_torch_does_not_take_is_no_device(rule) -> None:
 
 def test_a_word_that_torch_takes_is_one(rule) -> None:
     assert ".to(device)" in rule.fixed(SOLVER.format(default="'cuda'"), unsafe=True)
+
+
+EVALUATED = (
+    HEAD
+    + """\
+from evaluation import Evaluator
+
+def main(loader, device):
+    model = nn.Linear(3, 4).to(device)
+    metric = torchmetrics.Accuracy(task="binary")
+    return {use}
+"""
+)
+
+
+def test_a_metric_that_only_others_update(rule) -> None:
+    assert rule.findings(EVALUATED.format(use="Evaluator(device).run(loader, model, metric)")) == ()
+
+
+def test_a_metric_that_is_updated_here_as_well(rule) -> None:
+    program = EVALUATED.format(use="[metric(model(x.to(device)), y.to(device)) for x, y in loader]")
+    assert "metric = torchmetrics.Accuracy(task=\"binary\").to(device)\n" in rule.fixed(program, unsafe=True)

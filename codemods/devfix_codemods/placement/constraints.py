@@ -79,13 +79,14 @@ class Constraints:
     def _phi(self, node: Node) -> None:
         if node not in self.module.read:
             return
-        for one, guard in zip(node.args, node.extras):
-            if self.kinds.may_live(one) and not is_no_tensor(one, guard):
-                moves = (other for other in node.args if other is not one and self.births.is_move(other))
-                chosen = any(one in self.births.way(other) for other in moves)
-                self.graph.flows(one, node, "moved-on-condition" if chosen else "certain", guard)
+        arms = zip(node.args, node.extras)
+        living = [(one, guard) for one, guard in arms if self.kinds.may_live(one) and not is_no_tensor(one, guard)]
+        for one, guard in living:
+            moves = (other for other in node.args if other is not one and self.births.is_move(other))
+            chosen = any(one in self.births.way(other) for other in moves)
+            self.graph.flows(one, node, "moved-on-condition" if chosen else "certain", guard)
         if node.syntax is None or isinstance(node.syntax, ast.IfExp):
-            self._alternatives(node, [one for one in node.args if self.kinds.may_live(one)])
+            self._alternatives(node, [one for one, _ in living])
 
     def _alternatives(self, node: Node, values: list[Node]) -> None:
         """What either branch may have left behind is used in the same way, and so probably lives in the same place."""

@@ -44,7 +44,7 @@ class Together:
             moved = {one: moves for one, moves in moved.items() if not self._births.may_miss(moves, one)}
             for one in members:
                 stays = self._births.is_sent_to_host(one) or self._kinds.find(one) in on_host
-                stays = stays or self._counts_numbers(one)
+                stays = stays or self._counts_numbers(one) or self._is_updated_elsewhere(one)
                 if one not in moved and one not in left and self._is_used(one) and not stays:
                     alike = [each for each in twins.get(_twin(one), ()) if each not in self._births.moves_of(one)]
                     common = _maker(one) in usual and not is_only_returned(one)  # whoever gets it places it
@@ -90,6 +90,11 @@ class Together:
         """Whether a module is a metric that is updated with numbers alone, which are nowhere."""
         given = [one for call in self._updates(module) for one in call.args[1:]]
         return bool(given) and all(self._kinds.of(one) is Kind.NUMBER for one in given)
+
+    def _is_updated_elsewhere(self, module: Node) -> bool:
+        """Whether a module is a metric that only others update, who often do so with what they have copied to the
+        host: models that are moved beside it say nothing of it."""
+        return self._kinds.is_metric(module) and not any(self._updates(module))
 
     def _updates(self, metric: Node) -> Iterator[Node]:
         if self._kinds.is_metric(metric):
