@@ -285,4 +285,4 @@ def test_a_metric_that_only_others_update(rule) -> None:
 
 def test_a_metric_that_is_updated_here_as_well(rule) -> None:
     program = EVALUATED.format(use="[metric(model(x.to(device)), y.to(device)) for x, y in loader]")
-    assert "metric = torchmetrics.Accuracy(task=\"binary\").to(device)\n" in rule.fixed(program, unsafe=True)
+    assert 'metric = torchmetrics.Accuracy(task="binary").to(device)\n' in rule.fixed(program, unsafe=True)

@@ -378,11 +378,11 @@ def _is_copy(node: Node) -> bool:
 
 
 def _loop_of(node: Node, base: Node) -> object:
-    """What twin loops share: the name of what they give, and in comprehensions, where names say little, what they go
-    through."""
+    """What twin loops share: the name of what they give, at its place among the others, and in comprehensions, where
+    names say little, what they go through."""
     named = node.syntax.id if isinstance(node.syntax, ast.Name) else None
     in_header = isinstance(node.statement, ast.For | ast.AsyncFor)
-    return named if in_header else (named, key(base.args[0]))
+    return named, node.extra if in_header and node.op is Op.ITEM else None, None if in_header else key(base.args[0])
 
 
 def _operands(operation: Node) -> Iterator[Node]:
