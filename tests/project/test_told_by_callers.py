@@ -1,4 +1,4 @@
-"""Modules that a function of another file calls with what it moves to the device that it is told, by what is not read."""
+"""Modules that a function of another file calls with what an unread helper moves to the device that it is told."""
 
 import pytest
 
