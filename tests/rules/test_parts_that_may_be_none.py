@@ -1,6 +1,9 @@
 """Parts of batches that the program itself asks whether they are None. Seen through DVF101."""
 
+from textwrap import dedent
+
 import pytest
+from devfix_codemods import testing
 
 CODE = "DVF101"
 
@@ -64,3 +67,35 @@ def test_what_was_used_before_is_there(rule) -> None:
 def test_what_is_moved_itself_says_no_device_before(rule) -> None:
     program = READ.format(asked=f"mask = mask if len(x) > 3 else {ONES}")
     assert "x.device" not in rule.fixed(program, unsafe=True)
+
+
+SOMETIMES = """
+    import torch
+    from torch import nn
+
+    class Process(nn.Module):
+        def __init__(self, parts):
+            super().__init__()
+            self.parts = nn.ModuleDict(parts)
+
+        def forward(self, rows):
+            scale = {first}
+            for name, part in self.parts.items():
+                found = part(self.rows)
+                if name == "scale":
+                    scale = found
+            total = torch.zeros(3, 3)
+            if scale is not None:
+                total = total + torch.diag_embed(scale)
+            return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "title"),
+    [("None", "Move it to `scale.device` where they meet"), ("self.scale(rows)", "Make it on `scale.device`")],
+)
+def test_what_is_none_on_some_path_is_asked_for_its_device_where_it_is_none_no_more(first: str, title: str) -> None:
+    (finding,) = testing.findings(dedent(SOMETIMES.format(first=first)), "DVF104")
+    assert finding.fix is not None
+    assert finding.fix.title == title

@@ -122,3 +122,16 @@ def test_what_picks_rows_for_twins_stays_where_it_is(rule) -> None:
     fixed = rule.fixed(program, unsafe=True)
     assert "tasks = torch.index_select(self.tasks, dim=0, index=rows).to(device)\n" in fixed
     assert "rows = torch.randint(0, len(self.states), (4,))\n" in fixed
+
+
+def test_what_it_is_a_part_of_was_moved_as_a_whole(rule) -> None:
+    program = """
+        import torch
+        def train(tokenizer, texts, model, device):
+            model.to(device)
+            found = tokenizer(texts).to(device)
+            ids = found["ids"].to(device)
+            mask = found["mask"]
+            return model(ids, mask)
+    """
+    assert rule.findings(program) == ()

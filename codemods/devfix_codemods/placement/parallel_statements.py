@@ -107,8 +107,11 @@ class ParallelStatements:
     def _goes_with(self, node: Node, twin: Node) -> bool:
         """Whether two values that are computed alike, of parts of one thing, are given to one call, or returned,
         together."""
-        computed = _is_computed(node) and _is_computed(twin) and _first(node) is _first(twin)
-        users = self._births.module.users
+        way, births = _way_to_first(node), self._births
+        computed = _is_computed(node) and _is_computed(twin) and way[-1] is _way_to_first(twin)[-1]
+        if any(births.is_move(one) or births.moves_of(one) for one in way):
+            return False  # what it is a part of was moved as a whole
+        users = births.module.users
         both = {*users.get(node, ())}.intersection(users.get(twin, ())) if computed else ()
         return any(one.op is Op.SEQUENCE or (one.op is Op.CALL and node in one.args[1:]) for one in both)
 
@@ -169,16 +172,19 @@ def _is_computed(node: Node) -> bool:
     return isinstance(node.syntax, ast.Call | ast.Subscript)
 
 
-def _first(node: Node) -> Node:
-    """What the first of all that a value is computed of is a part of: `store` of `gather(store.x, rows).view(3)`."""
-    while True:
-        node = before_methods(node)
-        if node.op is Op.CALL and len(node.args) > 1 and effect(canonical(name(node.args[0]) or "")) is not None:
-            node = node.args[1]
-        elif node.op in _PARTS:
-            node = node.args[0]
-        else:
-            return node
+def _way_to_first(node: Node) -> list[Node]:
+    """A value, and what it is made of, down to what the first of all that it is computed of is a part of: `store` of
+    `gather(store.x, rows).view(3)`."""
+    way = [node]
+    for one in way:  # grows
+        computed = one.op is Op.CALL and effect(canonical(name(one.args[0]) or "")) is not None
+        if computed and len(one.args) > 1:
+            way.append(one.args[1])
+        elif one.op is Op.CALL and one.args[0].op is Op.ATTR and not name(one.args[0]):
+            way.append(one.args[0].args[0])
+        elif one.op in _PARTS:
+            way.append(one.args[0])
+    return way
 
 
 def _column_of(node: Node) -> Node | None:

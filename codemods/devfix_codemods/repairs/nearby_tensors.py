@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.guards import covers
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.items import choices
+from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import calls_builtin
+from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.graph import MADE, Turn
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_count
 from devfix_codemods.placement.non_tensors import (
@@ -35,7 +36,7 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
         bound = bound_names.get(node)
         if bound is None or bound == "_" or not node.guard <= point.guard or _is_born_on_host(analysis, node):
             continue  # a name that is bound on some paths alone may mean nothing here
-        if point.is_none(node):
+        if point.is_none(node) or _is_none_on_some_path(node, point):
             continue
         if _is_tensor(analysis, node) and _is_given(node, point) and not may_be_number(node, point.guard):
             known = analysis.kinds.of(node) is Kind.TENSOR or _has_its_device_read(node)
@@ -46,6 +47,12 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
     for text in (*items_at(analysis, conflict, point), *attributes_at(analysis, conflict, point)):
         yield Suffix(f".to({text}.device)", f"{text}.device", follows=True)
     yield from of_module(analysis, conflict, point)
+
+
+def _is_none_on_some_path(node: Node, point: Point) -> bool:
+    """`mask = None`, and `mask = row` in a loop, as far as nothing here asks which it is."""
+    is_asked = (("none", key(node)), False) in point.guard
+    return node.op is Op.PHI and not is_asked and any(map(is_none, choices(node)))
 
 
 def _is_moved_on_condition(node: Node, move: Node) -> bool:
