@@ -63,6 +63,7 @@ def test_rows_are_judged_by_place(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_is_proposed_on_the_path_counts_where_the_correct_file_does_not_have_it(tmp_path: Path) -> None:
     """The labels' move is missing; it is put back, but more than three lines from where the authors had it."""
     wrong = WRONG.replace("        loss =", "        print(1)\n" * 10 + "        loss =")

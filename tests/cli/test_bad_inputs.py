@@ -273,6 +273,7 @@ def test_two_hard_links_in_the_tree_get_the_same_text(tree: Path, good: Path, de
     assert (good.read_text(), (tree / "twin.py").read_text()) == (FIXED, FIXED)
 
 
+@pytest.mark.slow
 def test_a_large_file(tree: Path, good: Path, devfix: Devfix) -> None:
     large = tree / "large.py"
     large.write_text(BUGGY + "y = 1  # padding\n" * 200_000)

@@ -189,6 +189,7 @@ def test_a_subfolder_shares_the_cache_of_its_repository(
     assert analysed() == []
 
 
+@pytest.mark.slow
 def test_runs_at_the_same_time_do_no_harm(tree: Path, home: Path) -> None:
     for number in range(30):
         old(tree / f"{number}.py", "import torch\nwith torch.cuda.amp.autocast():\n    pass\n")

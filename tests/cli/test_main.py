@@ -105,6 +105,7 @@ def test_a_stream_that_cannot_show_a_letter_gets_an_escape(tree: Path) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_error(tree: Path) -> None:
     for number in range(300):
         (tree / f"{number}.py").write_text("import torch\nwith torch.cuda.amp.autocast():\n    pass\n")

@@ -79,6 +79,7 @@ def test_without_its_extra_it_says_what_to_install(devfix: Devfix, monkeypatch: 
     )
 
 
+@pytest.mark.slow
 def test_what_is_excluded_starts_no_run_and_what_is_covered_does(tree: Path, watch: type[Watch]) -> None:
     (tree / ".gitignore").write_text("ignored/\n")
     (tree / ".git").mkdir()

@@ -146,6 +146,7 @@ def test_a_notebook(tree: Path) -> None:
     assert cells[2].rstrip().endswith("# devfix: ignore[DVF101]")
 
 
+@pytest.mark.slow
 def test_many_files_are_put_together_by_several_processes(tree: Path) -> None:
     for number in range(10):
         (tree / f"m{number}.py").write_text(LOOP)

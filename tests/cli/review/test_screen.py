@@ -58,6 +58,7 @@ def test_nothing_is_preselected_and_nothing_written(three: Path) -> None:
     assert {path: path.read_bytes() for path in three.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_leaving_the_last_look_goes_back_to_the_review(three: Path) -> None:
     for key in ("escape", "n", "q"):
         plan = driven("y", "w", sees("w: write 1 fix in 1 file"), key, decided("y...."), sees("undecided"), "q")
@@ -231,6 +232,7 @@ def test_the_help_names_every_key(three: Path, size: tuple[int, int]) -> None:
     driven("question_mark", sees("accept this fix"), "escape", sees_not("accept this fix"), size=size)
 
 
+@pytest.mark.slow
 def test_searching(three: Path) -> None:
     driven("slash", *"wrong(3)", sees("1 shown", "only “wrong(3)”"), "enter", at("a.py:4"), "y", decided("..y.."))
     driven("slash", *"WRONG(4", "enter", at("b.py:2"), "escape", sees_not("shown"), at("b.py:2"), "y", decided("...y."))

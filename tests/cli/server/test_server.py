@@ -117,6 +117,7 @@ def test_what_is_no_python_and_what_the_settings_leave_out_has_no_diagnostics(
     edit_in_shared(session)
 
 
+@pytest.mark.slow
 def test_settings_rules_baseline_and_mistakes(tree: Path, edit: Edit, devfix: Devfix) -> None:
     (tree / "train.py").write_text(BUGGY)
     settings(tree, 'ignore = ["DVF101"]')
@@ -141,6 +142,7 @@ def test_settings_rules_baseline_and_mistakes(tree: Path, edit: Edit, devfix: De
     edit(session)
 
 
+@pytest.mark.slow
 def test_findings_do_not_stay_where_an_analysis_breaks_off(tree: Path, edit: Edit) -> None:
     async def session(editor: Editor) -> None:
         uri = editor.open(tree / "train.py", BUGGY)
@@ -229,6 +231,7 @@ def test_the_unsaved_text_of_another_file_has_its_say(tree: Path, edit_in_shared
     edit_in_shared(session)
 
 
+@pytest.mark.slow
 def test_another_file_that_changes_during_the_first_analysis_has_its_say(tree: Path, edit: Edit) -> None:
     (tree / "loop.py").write_text(LOOP)
 
@@ -329,6 +332,7 @@ def test_a_client_that_can_do_little_gets_edits_at_once_and_plain_ones(tree: Pat
     edit(session, PLAIN)
 
 
+@pytest.mark.slow
 def test_the_rules_page_is_shown_on_a_diagnostic_only(tree: Path, edit_in_shared: EditInShared) -> None:
     async def session(editor: Editor) -> None:
         uri = editor.open(tree / "train.py", BUGGY)
@@ -348,6 +352,7 @@ def test_the_rules_page_is_shown_on_a_diagnostic_only(tree: Path, edit_in_shared
 # Processes
 
 
+@pytest.mark.slow
 def test_an_analysis_that_dies_ends_neither_the_server_nor_the_next_one(tree: Path, edit: Edit) -> None:
     async def session(editor: Editor) -> None:
         uri = editor.open(tree / "train.py", BUGGY)
