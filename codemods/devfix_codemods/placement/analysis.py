@@ -343,7 +343,7 @@ SURELY_MET = 0.8
 """How sure it must be that a value meets one that is moved afterwards."""
 MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
-LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant", "fed-beside-device"})
+LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant", "fed-beside-device", "copied-beside-device"})
 """Values that are misplaced themselves, as the code around them says."""
 
 

@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.items import choices, is_slice, made_of
-from devfix_codemods.ir.keys import key, method_name, names
+from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
 from devfix_codemods.placement.calls import maker, method, returned_at
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.elements import link_of_part
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.indices import is_of_tensor
-from devfix_codemods.placement.joined import Joined, is_measure
+from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.kept_modules import kept_modules, moved_where_made
 from devfix_codemods.placement.left_arms import left_arms
 from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.non_tensors import is_given_attributes
-from devfix_codemods.placement.operands import is_only_spread
 from devfix_codemods.placement.parallel_statements import ParallelStatements
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain_tensors import PlainAttributes
 from devfix_codemods.placement.rows_of_values import Row, rows_of_values
 from devfix_codemods.placement.together import Together, supports
+from devfix_codemods.placement.twin_loops import is_kept_with_copies, twin_loops
+from devfix_codemods.placement.unmoved_copies import unmoved_copies
 from devfix_codemods.placement.unused_devices import UnusedDevices
 
 if TYPE_CHECKING:
@@ -53,12 +54,13 @@ class Families:
         left_in_displays(self._births)
         ParallelStatements(self._births, self._comes_from_outside, self._is_given_by_method).all()
         self._fields()
-        self._twin_loops()
+        twin_loops(self._births, self._joined)
         Together(self._births).all()
         kept_modules(self._births)
         moved_where_made(self._births)
         left_arms(self._births)
         UnusedDevices(self._births).all()
+        unmoved_copies(self._births)
         PlainAttributes(self._births).all()
         self._copied_to_host()
 
@@ -248,40 +250,7 @@ class Families:
     def _is_member(self, node: Node) -> bool:
         if node not in self._births.used or isinstance(node.syntax, ast.Starred) or node.op is Op.CONST:
             return False
-        return not self._is_kept_with_copies(node)
-
-    def _is_kept_with_copies(self, node: Node) -> bool:
-        """`rows.append((y, out.cpu()))`: a value that is only kept, beside what is copied to the host for that. So
-        `ys.append(y)` beside `outs.append(out.cpu())`."""
-        users = self._users.get(node, ())
-        return bool(users) and all(
-            any(map(_is_copy, one.args)) if one.op is Op.SEQUENCE else _is_kept_beside_copies(one, node)
-            for one in users
-        )
-
-    def _twin_loops(self) -> None:
-        """What one loop over a loader moves, others move that call it the same."""
-        loops: dict[object, list[Node]] = defaultdict(list)
-        for node in self._module.nodes():
-            if node.op not in _OF_LOOPS or node.function in self._births.host_functions:
-                continue
-            base = node.args[0] if node.op is Op.ITEM and node.args else node
-            if base.op is Op.ITER and isinstance(node.syntax, ast.Name) and self._kinds.of(node) in {None, Kind.TENSOR}:
-                loops[_loop_of(node, base)].append(node)
-        for twins in loops.values():
-            moved = {one: moves for one in twins if (moves := self._births.moves_of(one))}
-            if all(one.op is Op.AFTER or is_thrown_away(one) for moves in moved.values() for one in moves):
-                continue  # a statement moves modules, which are the same in every loop
-            for one in twins:
-                users = self._users.get(one, ())
-                left = any(not is_measure(each) and each.op is not Op.PHI for each in users)
-                parts = any(each.op in _PARTS and self._births.moves_of(each) for each in users)
-                kept = is_only_spread(one, self._users) or self._is_kept_with_copies(one)
-                if one in moved or parts or not left or kept:
-                    continue
-                if not self._joined.is_moved(one):
-                    self._births.beside_moved(one, None)
-                    supports(self._graph, one, moved, "loop")
+        return not is_kept_with_copies(self._births, node)
 
     # Attributes
 
@@ -358,31 +327,6 @@ def _device_owner(births: "Births", move: Node) -> object:
             if root.op is Op.ATTR and root.extra == "device" and root.args[0] is not root.function.self_node:
                 return key(root.args[0])
     return None
-
-
-def _is_kept_beside_copies(call: Node, value: Node) -> bool:
-    """Whether a value is added to a list, and a copy on the host is added to another one, under the same condition."""
-    beside = (one for one in call.function.nodes if one.guard == call.guard and one is not call)
-    return _is_added(call, value) and any(
-        _is_added(one, each) for one in beside for each in one.args[1:] if _is_copy(each)
-    )
-
-
-def _is_added(call: Node, value: Node) -> bool:
-    return method_name(call) in {"append", "extend"} and call.args[1:] == (value,)
-
-
-def _is_copy(node: Node) -> bool:
-    """`x.cpu()`, `x.detach().cpu().numpy()`"""
-    return method_name(node) in {"cpu", "numpy", "tolist"}
-
-
-def _loop_of(node: Node, base: Node) -> object:
-    """What twin loops share: the name of what they give, at its place among the others, and in comprehensions, where
-    names say little, what they go through."""
-    named = node.syntax.id if isinstance(node.syntax, ast.Name) else None
-    in_header = isinstance(node.statement, ast.For | ast.AsyncFor)
-    return named, node.extra if in_header and node.op is Op.ITEM else None, None if in_header else key(base.args[0])
 
 
 def _operands(operation: Node) -> Iterator[Node]:

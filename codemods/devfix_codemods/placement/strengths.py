@@ -146,6 +146,8 @@ STRENGTHS: dict[str, float] = {
     "loop-two": 0.8,
     "loop-many": 0.85,
     "fed-beside-device": 0.9,
+    "copied-beside-device": 0.9,
+    "moved-in-other-copy": 0.85,
     "unused-device": 0.74,
     "repeated-statement": 0.6,
     "read-again": 0.7,

@@ -41,6 +41,18 @@ class UnusedDevices:
         self._not_used()
         self._not_all_told()
 
+    def only_unused(self, function: Function) -> Node | None:
+        """The one device with which a function does nothing; None where there are more."""
+        devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
+        return devices[0] if len(devices) == 1 else None
+
+    def left(self, device: Node, values: list[Node], link: str) -> None:
+        """What a function leaves where it is belongs on a device that it does not use."""
+        for one in dict.fromkeys(values):
+            self._births.beside_moved(one, None, link)
+            self._births.wanted_at(device)
+            self._graph.supports(one, device, "unused-device", one.guard)
+
     # Devices with which nothing is done
 
     def _not_used(self) -> None:
@@ -53,12 +65,12 @@ class UnusedDevices:
             if call.args[0].op is not Op.CLASS and called.name != "__init__" and self._is_given_module(call):
                 made[call.function].append(call)
         for function, values in made.items():
-            if (device := self._only_unused(function)) is not None:
+            if (device := self.only_unused(function)) is not None:
                 self._forgotten(device, values)
         for function in self._births.module.functions:
             fed = list(self._fed(function))
-            if fed and (device := self._only_unused(function)) is not None:
-                self._left(device, fed)
+            if fed and (device := self.only_unused(function)) is not None:
+                self.left(device, fed, "fed-beside-device")
 
     def _fed(self, function: Function) -> Iterator[Node]:
         """What a loop gives, of which a module computes something, and which nothing moves."""
@@ -79,12 +91,6 @@ class UnusedDevices:
         """Whether nobody knows of a module where it is made."""
         links = [one.links for one in self._graph.sources.get(made, ())]
         return made.op is Op.CALL and made not in self._births.calls and links == [("built-by-unknown",)]
-
-    def _left(self, device: Node, fed: list[Node]) -> None:
-        for one in dict.fromkeys(fed):
-            self._births.beside_moved(one, None, "fed-beside-device")
-            self._births.wanted_at(device)
-            self._graph.supports(one, device, "unused-device", one.guard)
 
     def _is_made(self, node: Node) -> bool:
         """Whether a value is a tensor that is made here, or a module for others, or for an object."""
@@ -111,11 +117,6 @@ class UnusedDevices:
             return calls_builtin(call, "type", "print", "repr", "isinstance")
         given = parameters(value, call, called)
         return bool(given) and not any(map(self._births.moves_of, given))
-
-    def _only_unused(self, function: Function) -> Node | None:
-        """The one device with which a function does nothing; None where there are more."""
-        devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
-        return devices[0] if len(devices) == 1 else None
 
     def _unused(self, function: Function) -> Iterator[Node]:
         """The parameters, and the other names, for a device with which nothing is done but to compare it."""

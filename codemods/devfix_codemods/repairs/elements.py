@@ -14,6 +14,7 @@ from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.non_tensors import is_joined, joins
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.unmoved_copies import COPIED
 from devfix_codemods.repairs.cut import Cut, as_of, name_at, operand_syntax
 from devfix_codemods.repairs.detection import detected, detecting
 from devfix_codemods.repairs.devices import suffixes
@@ -40,6 +41,7 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         yield from _for_use(analysis, source, conflict)
         return
     if _is_of_comprehension(node):
+        yield from _in_copy(analysis, source, conflict)
         yield from _in_comprehension(analysis, source, conflict)
         return
     if (detection := detecting(analysis, node)) is not None:
@@ -95,6 +97,16 @@ def _is_of_comprehension(node: Node) -> bool:
     return any(one is node.syntax for target in targets for one in ast.walk(target))
 
 
+def _in_copy(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`{name: value.to(device) for name, value in batch.items()}`, of a copy that is to be moved."""
+    node = conflict.birth.node
+    if COPIED not in conflict.birth.links:
+        return
+    copies = (one for one in analysis.module.users.get(node, ()) if one.op is Op.COMPREHENSION and one.args == (node,))
+    for copy in copies:
+        yield from _of_values(analysis, source, conflict, copy)
+
+
 def _in_comprehension(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`[criterion(out, y.to(device)) for x, y in loader]`, in the operation that gets it."""
     node, operation = conflict.birth.node, next(conflict.operations, None)
@@ -118,8 +130,14 @@ def _where_rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> It
     """`batch = {k: v.to(device) for k, v in batch.items()}`, of a batch that is built anew: it has no `.to` itself."""
     path = [*takewhile(lambda one: one.edge.turn is not Turn.MEET, conflict.path)]
     built = next((one.node for one in path if one.node.op is Op.COMPREHENSION), None)
-    point = before(built) if built is not None else None
-    if built is None or point is None or built.function is not conflict.birth.node.function:
+    if built is not None and built.function is conflict.birth.node.function:
+        yield from _of_values(analysis, source, conflict, built)
+
+
+def _of_values(analysis: Analysis, source: Source, conflict: Conflict, built: Node) -> Iterator[Cut]:
+    """The values of a comprehension, each moved where it stands."""
+    point = before(built)
+    if point is None:
         return
     (value,) = built.args
     written = built.syntax.value if isinstance(built.syntax, ast.DictComp) else getattr(built.syntax, "elt", None)
