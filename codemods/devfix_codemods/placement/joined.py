@@ -33,7 +33,8 @@ class Joined:
         users = [*self._telling(node)]
         users = users if node not in self._kept else [one for one in users if self._is_read(one)]
         if depth == MOST_JOINED or not users:
-            return node.op is Op.PHI or self._is_only_measured(node)
+            unread = node.op is Op.PHI and node not in self._kept
+            return unread or self._is_only_measured(node)
         return all(
             self._births.is_move(one)
             or self._births.moves_of(one)

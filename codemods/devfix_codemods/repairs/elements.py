@@ -20,7 +20,7 @@ from devfix_codemods.repairs.detection import detected, detecting
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
 from devfix_codemods.repairs.readers import is_read
-from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling, in_display, in_row, rank
+from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling, in_display, in_row, rank, where_kept
 from devfix_codemods.repairs.siblings import assigned, is_container, is_read_by_key_where_given, like_siblings
 from devfix_codemods.repairs.unpacked import rebuilt
 from devfix_codemods.repairs.wrapped import at_meeting, wrapped
@@ -56,6 +56,7 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     yield from in_row(source, _left_in_row(analysis, conflict))
     if _is_assigned_item(node) and _moves_item(conflict.end.node):
         yield from wrapped(analysis, source, conflict)
+    yield from where_kept(analysis, source, conflict)
     yield from beside_sibling(analysis, source, conflict)
     loaded = isinstance(node.syntax, ast.Subscript | ast.Attribute) and isinstance(node.syntax.ctx, ast.Load)
     if loaded:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.items import choices
+from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
@@ -70,6 +72,22 @@ def _text_of_move(move: Node) -> str | None:
     return f".{call.func.attr}({', '.join(words)})"
 
 
+def where_kept(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`layer.y = y.to(device)`, where an object keeps a value that came with one that it keeps moved."""
+    move, node = conflict.end.node, conflict.birth.node
+    function = node.function
+    stores = [one for one in function.stores if one.is_attribute]
+    holders = {key(one.base) for one in stores if one.value is move}
+    here = (one.statement for one in stores if node in choices(one.value) and key(one.base) in holders)
+    match next(here, None):
+        case ast.Assign(value=ast.Name(id=name) as written) as statement if statement in function.before:
+            point = Point(function.before[statement], function.guards.get(statement, node.guard), node)
+            for suffix in suffixes(analysis, conflict, point):
+                if suffix.test is None:
+                    edit = ReplaceExpression(source.span(written), f"__node__{suffix.text}")
+                    yield Cut((edit, *suffix.edits), suffix.title(name, assigned(move.statement)))
+
+
 def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """Behind the statement that moves the other one, under the same condition."""
     move, node = conflict.end.node, conflict.birth.node
@@ -83,7 +101,12 @@ def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> It
     if not analysis.births.is_move(move) and not move.guard <= node.guard:
         return  # something is made there on a device, in one branch of several
     name = called(analysis, node, point)
-    if name is None or _used_between(node, move) or _taken_apart_between(analysis, node, move):
+    if (
+        name is None
+        or _is_kept_between(node, move)
+        or _used_between(node, move)
+        or _taken_apart_between(analysis, node, move)
+    ):
         return
     if not first and not _is_read_behind(node, move):
         return
@@ -103,6 +126,13 @@ def _rebinds(statement: ast.stmt) -> bool:
         case ast.Expr(value=ast.Call(func=ast.Attribute())):
             return True
     return False
+
+
+def _is_kept_between(node: Node, move: Node) -> bool:
+    """Whether something keeps the value before the sibling is moved: a new value of its name changes nothing there."""
+    last = move.statement.lineno if move.statement is not None else 0
+    stores = (one.statement for one in node.function.stores if one.value is node)
+    return any(one is not None and one.lineno < last for one in stores)
 
 
 def _used_between(node: Node, move: Node) -> bool:
