@@ -20,6 +20,7 @@ from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.kept_modules import kept_modules, moved_where_made
 from devfix_codemods.placement.left_arms import left_arms
 from devfix_codemods.placement.left_parts import LeftParts
+from devfix_codemods.placement.left_reads import left_reads
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.non_tensors import is_given_attributes
 from devfix_codemods.placement.parallel_statements import ParallelStatements
@@ -59,6 +60,7 @@ class Families:
         kept_modules(self._births)
         moved_where_made(self._births)
         left_arms(self._births)
+        left_reads(self._births, self._joined)
         UnusedDevices(self._births).all()
         unmoved_copies(self._births)
         PlainAttributes(self._births).all()

@@ -33,7 +33,7 @@ class Joined:
         users = [*self._telling(node)]
         users = users if node not in self._kept else [one for one in users if self._is_read(one)]
         if depth == MOST_JOINED or not users:
-            unread = node.op is Op.PHI and node not in self._kept
+            unread = node.op is Op.PHI and node not in self._in_attributes
             return unread or self._is_only_measured(node)
         return all(
             self._births.is_move(one)
@@ -118,6 +118,11 @@ class Joined:
         """What picks the parts that are stored to: `y[x] = 1`."""
         stores = self._births.module.stores
         return {store.index for store in stores if store.index is not None and not store.is_attribute}
+
+    @cached_property
+    def _in_attributes(self) -> set[Node]:
+        """What an attribute of some object keeps."""
+        return {store.value for store in self._births.module.stores if store.is_attribute}
 
     @cached_property
     def _filled(self) -> set[Node]:

@@ -205,7 +205,8 @@ def _where_read(analysis: Analysis, source: Source, conflict: Conflict, part: No
     for suffix in suffixes(analysis, conflict, point) if syntax is not None else ():
         if suffix.test is None and syntax is not None:
             edit = ReplaceExpression(source.span(syntax), f"__node__{suffix.text}")
-            yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`")
+            harmless = suffix.follows and analysis.kinds.of(part) is Kind.TENSOR
+            yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", harmless=harmless)
 
 
 def _behind_name(analysis: Analysis, source: Source, conflict: Conflict, part: Node) -> Iterator[Cut]:

@@ -103,7 +103,7 @@ def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> It
     name = called(analysis, node, point)
     if (
         name is None
-        or _is_kept_between(node, move)
+        or (name.isidentifier() and _is_kept_between(node, move))
         or _used_between(node, move)
         or _taken_apart_between(analysis, node, move)
     ):

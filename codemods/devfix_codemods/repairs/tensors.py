@@ -10,6 +10,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import OF_BATCHES, Birth, Turn
+from devfix_codemods.placement.left_reads import READ
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.detection import detecting
 from devfix_codemods.repairs.elements import star_of
@@ -27,7 +28,8 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     if fields - _OF_TENSORS:
         return False
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
-    if left or _is_converted(node) or _is_computed_twin(conflict) or detecting(analysis, node) is not None:
+    read = conflict.birth.links[0].startswith(READ)  # it is moved where others read it
+    if left or read or _is_converted(node) or _is_computed_twin(conflict) or detecting(analysis, node) is not None:
         return True
     if _is_given_to_loss(analysis, node):
         return True

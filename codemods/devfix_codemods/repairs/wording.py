@@ -8,8 +8,10 @@ from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.late_parts import ATTACHED
+from devfix_codemods.placement.left_reads import READ
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.unmoved_copies import COPIED
 from devfix_codemods.repairs.points import before
 from devfix_codemods.repairs.spelling import spelled
 
@@ -47,9 +49,9 @@ def born(conflict: Conflict) -> str:
     """What becomes of the value where the path starts."""
     if conflict.is_of_copied_table:
         return f"`{text(conflict.birth.node)}` picks from what was copied to the host"
-    of_dataset = "dataset-item" in conflict.birth.links
-    how = "comes from the data set here, on the host" if of_dataset else _BORN[conflict.birth.birth]
-    return f"`{text(conflict.birth.node)}` {how}"
+    (link, *_) = conflict.birth.links
+    how = _BORN_BY_LINK.get(link.removesuffix("-one").removesuffix("-two").removesuffix("-many"))
+    return f"`{text(conflict.birth.node)}` {how or _BORN[conflict.birth.birth]}"
 
 
 def stops(analysis: Analysis, conflict: Conflict) -> Iterator[tuple[Node, str]]:
@@ -203,6 +205,11 @@ def _cut(found: str) -> str:
     return found if len(found) <= LONGEST else f"{found[: LONGEST - 3]}..."
 
 
+_BORN_BY_LINK = {
+    "dataset-item": "comes from the data set here, on the host",
+    READ: "is moved where others read it, and not here",
+    COPIED: "is put into the copy as it is",
+}
 _BORN = {
     Birth.FACTORY: "is made here, on the host",
     Birth.ARRAY: "is made here, on the host",
