@@ -2387,3 +2387,55 @@ def test_lightning_places_nothing_of_a_loop_of_ones_own(rule, loop: str) -> None
         package="lightning", base="LightningModule", method="on_validation_epoch_end(self)", loop=loop
     )
     assert "            x = x.to(self.device)\n" in rule.fixed(program, unsafe=True)
+
+
+BESIDE_LIGHTNING = """
+    import torch
+    import {package} as framework
+    class Net(framework.{base}):
+        pass
+    def evaluate(net, loader, device):
+        {moved}
+        for batch in loader:
+            net(batch).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "base", "moved"),
+    [
+        ("pytorch_lightning", "LightningModule", "net.eval()"),
+        ("pytorch_lightning", "LightningModule", "net, loader = framework.prepared(net, loader)"),
+        ("accelerate", "Accelerator", "net = net.to(device)"),
+        ("lightning", "Fabric", "net = net.to(device)"),
+    ],
+)
+def test_what_a_framework_may_place_in_functions(rule, package: str, base: str, moved: str) -> None:
+    program = BESIDE_LIGHTNING.format(package=package, base=base, moved=moved)
+    assert {Safety.SAFE, Safety.UNSAFE}.isdisjoint(rule.safeties(program))
+
+
+@pytest.mark.parametrize("moved", ["net = net.to(device)", "net.to(device)"])
+def test_functions_that_move_their_model_themselves(rule, moved: str) -> None:
+    program = BESIDE_LIGHTNING.format(package="pytorch_lightning", base="LightningModule", moved=moved)
+    assert "        batch = batch.to(device, non_blocking=True)\n" in rule.fixed(program, unsafe=True)
+
+
+BATCHES = """
+    import torch
+    def predict(batch, net):
+        return net(batch["graph"])
+    def evaluate(net, loader, device):
+        net = net.to(device)
+        for batch in loader:
+            measure(net(batch), {read})
+"""
+
+
+def test_mappings_have_no_move_of_their_own(rule) -> None:
+    assert {Safety.SAFE, Safety.UNSAFE}.isdisjoint(rule.safeties(BATCHES.format(read='batch["y"]')))
+
+
+def test_graphs_have_one_whatever_else_has_their_name(rule) -> None:
+    fixed = rule.fixed(BATCHES.format(read='batch.ndata["y"]'), unsafe=True)
+    assert "        batch = batch.to(device, non_blocking=True)\n" in fixed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, libraries, method_effect
 from devfix_codemods.catalogue import torch as rows
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.items import choices, is_slice, whole
 from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.ir.nodes import Store
@@ -204,8 +204,17 @@ class Elements:
         return base is not node and self._kinds.of(base) is Kind.LOADER
 
     def _comes_from_host(self, node: Node) -> bool:
-        """Whether no framework places what the function of a value is given."""
-        return not self._births.defaults.managed and not self._births.imported.is_managed(node.function.owner)
+        """Whether no framework places what the function of a value is given: none, or only to methods of its classes,
+        and this is a function that moves a model itself."""
+        if self._births.defaults.managed and not (
+            self._is_outside_of_classes(node) and self._moves_model(node.function)
+        ):
+            return False
+        return not self._births.imported.is_managed(node.function.owner)
+
+    def _moves_model(self, function: Function) -> bool:
+        moves = (one for one in function.nodes if one in self._births.moves and self._births.is_elsewhere(one))
+        return any(self._kinds.is_module(root) for one in moves for root in self._births.roots(one))
 
     def _is_outside_of_classes(self, node: Node) -> bool:
         """Whether the frameworks of a file place only what they give to methods of their classes, and this is none."""

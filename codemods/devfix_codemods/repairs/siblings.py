@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from devfix_codemods.catalogue import libraries
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.calls import bound, method
@@ -100,6 +101,8 @@ def is_container(analysis: Analysis, node: Node) -> bool:
     if analysis.kinds.is_container(node) or _is_unpacked_where_given(analysis, node):
         return True
     users = analysis.module.users
+    if any(one.op is Op.ATTR and one.extra in libraries.FIELDS_OF_GRAPHS for one in users.get(node, ())):
+        return False  # graphs of DGL have `.to`, whatever else has this name
     same = {node, *(analysis.called[node.syntax.id] if isinstance(node.syntax, ast.Name) else ())}
     for one in (user for each in same for user in users.get(each, ())):
         if one.op is Op.ITER and any(each.args[:1] == (one,) and _reads_key(each) for each in one.function.nodes):
