@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Node, Op
@@ -26,7 +27,7 @@ from devfix_codemods.placement.tensors_by_use import is_treated_as_tensor
 from devfix_codemods.repairs.nearby_modules import of_module
 from devfix_codemods.repairs.points import Point
 from devfix_codemods.repairs.suffix import Suffix
-from devfix_codemods.repairs.unnamed_values import attributes_at, device_side, items_at
+from devfix_codemods.repairs.unnamed_values import attributes_at, device_side, items_at, parts_of_objects_at
 
 
 def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
@@ -44,7 +45,8 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
     for chosen, called in bound_names.items():
         if _is_moved_on_condition(chosen, conflict.end.node) and not analysis.kinds.is_module(chosen):
             yield Suffix(f".to({called}.device)", f"{called}.device", follows=True)
-    for text in (*items_at(analysis, conflict, point), *attributes_at(analysis, conflict, point)):
+    at_hand = (at(analysis, conflict, point) for at in (items_at, attributes_at, parts_of_objects_at))
+    for text in chain.from_iterable(at_hand):
         yield Suffix(f".to({text}.device)", f"{text}.device", follows=True)
     yield from of_module(analysis, conflict, point)
 

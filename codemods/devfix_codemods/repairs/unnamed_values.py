@@ -30,6 +30,35 @@ def items_at(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[s
             yield analysis.text(one.syntax)
 
 
+def parts_of_objects_at(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[str]:
+    """`layer.weight` of an object that the function is given, a tensor that is read before."""
+    for one in device_side(conflict):
+        if (
+            one.op is Op.ATTR
+            and isinstance(one.syntax, ast.Attribute)
+            and one.args[0] is not one.function.self_node
+            and one.index < conflict.birth.node.index
+            and one.function is point.node.function
+            and one.guard <= point.guard
+            and not point.is_none(one)
+            and _is_no_array(analysis, one)
+            and means_same(analysis, one.syntax, one, point)
+        ):
+            yield analysis.text(one.syntax)
+
+
+def _is_no_array(analysis: Analysis, value: Node) -> bool:
+    """Whether a value is a tensor, or the program does with it what arrays of numpy do not have: `x.size()`."""
+    users = analysis.module.users
+    asked = [one for one in users.get(value, ()) if one.op is Op.ATTR and one.args[0] is value]
+    called = (one for one in asked if any(each.args[:1] == (one,) for each in users.get(one, ())))
+    return analysis.kinds.of(value) is Kind.TENSOR or any(one.extra in _METHODS_OF_TENSORS for one in called)
+
+
+_METHODS_OF_TENSORS = frozenset({"size", "dim", "numel", "detach", "clone", "new_zeros", "new_ones", "new_tensor"})
+"""What arrays of numpy, lists and mappings have no method for. Source: torch.Tensor, numpy.ndarray."""
+
+
 def attributes_at(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[str]:
     """`self.table`, a tensor that another method has left there."""
     function = point.node.function
