@@ -36,6 +36,27 @@ def test_other_words_say_nothing(placed, first: str, second: str) -> None:
     assert all("repeated-statement" not in one.links for one in found)
 
 
+EMBEDDERS = """
+    from embedders import Grid, Harmonics
+    def grid(n, device):
+        net = Grid(3).to(device)
+        z = torch.randn(n, 8).to(device)
+        return net(z)
+    def harmonics(n, device):
+        net = Harmonics(3){moved}
+        z = torch.randn(n, 8)
+        return net(z)
+"""
+
+
+def test_what_a_model_gets_that_is_left_as_well(placed) -> None:
+    assert placed(EMBEDDERS.format(moved="")).births == []
+
+
+def test_what_a_model_gets_that_is_moved(placed) -> None:
+    assert placed(EMBEDDERS.format(moved=".to(device)")).births == ["torch.randn(n, 8)"]
+
+
 @pytest.mark.parametrize("moved", MOVED)
 def test_the_same_words_say_where_it_belongs(placed, moved: str) -> None:
     found = placed(PROGRAM.format(first=BARE, second=moved)).conflicts

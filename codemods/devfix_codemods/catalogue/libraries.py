@@ -72,6 +72,9 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("librosa.", Effect.ARRAY),
     ("soundfile.", Effect.ARRAY),
     ("pandas.", Effect.ARRAY),
+    ("h5py.File", Effect.ARRAY),  # what is stored in it, and parts of that, are arrays
+    ("xarray.", Effect.ARRAY),
+    ("zarr.", Effect.ARRAY),
     ("wandb.Histogram", Effect.ARRAY),
     ("wandb.plot.", Effect.ARRAY),
     ("math.", Effect.READ),

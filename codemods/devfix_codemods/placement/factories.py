@@ -107,7 +107,7 @@ class Factories:
 
     def _from_host(self, node: Node) -> None:
         """`torch.from_numpy(x)`"""
-        if self.is_told_place(node):
+        if self.is_told_place(node) or any(map(self._is_of_callers_tensor, node.args[1:2])):
             return
         device = keyword(node, "device")
         place = place_of(device, self._kinds) if device is not None else None
@@ -116,6 +116,15 @@ class Factories:
             self._graph.supports(node, device, "certain", node.guard)
         link = "array-of-tensors" if any(is_of_tensors(one, self._births) for one in node.args[1:2]) else "array-made"
         self._graph.add(Source(node, HOST, Birth.ARRAY, (link,)))
+
+    def _is_of_callers_tensor(self, given: Node) -> bool:
+        """`torch.BoolTensor(x == 0)`: what takes tensors of the host alone fails itself where a caller's is on a
+        device, whatever is done with the result."""
+        found = [given]
+        for one in found:  # grows
+            found += one.args if one.op in _COMPUTED and len(found) < MOST_OPERANDS else ()
+        tensors = any(one.op is Op.PARAM and self._kinds.of(one) is Kind.TENSOR for one in found)
+        return tensors and self._kinds.of(given) is Kind.TENSOR
 
     def is_told_place(self, node: Node) -> bool:
         """Whether something else than a call says where what it makes is."""
@@ -209,3 +218,8 @@ def _may_read(call: Node) -> bool:
     if found := names(callee):
         return effect(canonical(found[0])) in {None, Effect.ARRAY}
     return callee.op is not Op.ATTR or method_effect(str(callee.extra)) is None
+
+
+_COMPUTED = frozenset({Op.COMPARE, Op.OPERATION, Op.ITEM})
+MOST_OPERANDS = 20
+"""How many operands are asked whether one of them is a parameter."""

@@ -8,6 +8,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import method_name
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.naming import sounds_like_class
 from devfix_codemods.placement.places import CUDA, Where
 
 if TYPE_CHECKING:
@@ -23,9 +24,20 @@ def repeated_statements(births: "Births") -> None:
             moved[_words(node)].append(node)
     for node in [node for node in graph.sources if graph.is_made(node)] if moved else ():
         near = [one for one in moved.get(_words(node), ()) if one.function is not node.function]
-        if near and not births.moves_of(node):
+        if near and not births.moves_of(node) and not _goes_into_left(births, node):
             graph.supports(node, near[0], "repeated-statement", near[0].guard)
     _read_again(births)
+
+
+def _goes_into_left(births: "Births", made: Node) -> bool:
+    """Whether a model gets a value that its function makes as well, and leaves where that is: both are on the host."""
+    calls = (one for one in births.module.users.get(made, ()) if one.op is Op.CALL and made in one.args[1:])
+    return any(_is_left(births, root) for call in calls for root in births.roots(call.args[0]))
+
+
+def _is_left(births: "Births", model: Node) -> bool:
+    built = model.op is Op.CALL and (births.kinds.is_module(model) or sounds_like_class(model.args[0]))
+    return built and not has_device(model) and not births.is_move(model) and not births.moves_of(model)
 
 
 def _read_again(births: "Births") -> None:

@@ -122,8 +122,10 @@ def _after(kinds: "Kinds", node: Node) -> None:
 
 
 def _enter(kinds: "Kinds", node: Node) -> None:
-    """`with Trainer() as trainer`, where `__enter__` returns the very object."""
+    """`with Trainer() as trainer`, where `__enter__` returns the very object, as that of files of arrays does."""
     manager = node.args[0]
+    if kinds.of(manager) is Kind.ARRAY:
+        kinds.unify(node, manager)
     made = kinds.object_class(manager)
     enter = method(made, "__enter__") if made is not None else None
     if enter is not None and all(value is enter.self_node for value, _ in enter.returns):
