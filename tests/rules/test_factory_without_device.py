@@ -1341,7 +1341,6 @@ DECIDED = "import torch\ndef {name}(x: torch.Tensor, a):\n    {line}\n    return
         ("test_full", "full = torch.equal(x, torch.ones(x.shape))"),
         ("check", "assert torch.equal(x, torch.ones(x.shape))"),
         ("check", "self.assertTrue(torch.equal(x, torch.ones(x.shape)))"),
-        ("check", "full = torch.equal(a.x, torch.ones(3))"),
         ("check", "x = a.read(3); full = torch.allclose(x.cpu(), torch.ones(3))"),
     ],
 )
@@ -1352,6 +1351,11 @@ def test_what_is_expected_may_be_on_the_host(rule, name: str, line: str) -> None
 def test_what_decides_is_compared_where_it_is(rule) -> None:
     program = DECIDED.format(name="scale", line="full = torch.equal(x, torch.ones(x.shape))")
     assert "torch.equal(x, torch.ones(x.shape, device=x.device))" in rule.fixed(program)
+
+
+def test_what_decides_is_compared_where_an_attribute_is(rule) -> None:
+    fixed = rule.fixed(DECIDED.format(name="scale", line="full = torch.equal(a.x, torch.ones(3))"))
+    assert "torch.equal(a.x, torch.ones(3, device=a.x.device))" in fixed
 
 
 def test_what_a_transform_of_data_counts_is_on_the_host(rule) -> None:

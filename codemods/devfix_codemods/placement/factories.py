@@ -123,7 +123,7 @@ class Factories:
         found = [given]
         for one in found:  # grows
             found += one.args if one.op in _COMPUTED and len(found) < MOST_OPERANDS else ()
-        tensors = any(one.op is Op.PARAM and self._kinds.of(one) is Kind.TENSOR for one in found)
+        tensors = any(one.op is Op.PARAM and self._kinds.of(one) is Kind.TENSOR for one in found[1:])
         return tensors and self._kinds.of(given) is Kind.TENSOR
 
     def is_told_place(self, node: Node) -> bool:

@@ -19,7 +19,7 @@ def made_by_one_class(kinds: "Kinds") -> None:
     made: dict[Hashable, list[Node]] = defaultdict(list)
     for node in kinds.module.of(Op.CALL):
         callee = node.args[0]
-        if callee.op is Op.CLASS or (callee.op in _NAMED and sounds_like_class(callee)):
+        if callee.op is Op.CLASS or _makes_object(callee):
             made[callee.extra if callee.op is Op.CLASS else key(callee)].append(node)
     for one in _moved_where_they_stand(kinds):
         kinds.say(one, Kind.MODULE, 1)
@@ -47,12 +47,19 @@ def _moved_where_they_stand(kinds: "Kinds") -> list[Node]:
         one
         for one in moved
         if one.op is Op.CALL
-        and one.args[0].op in _NAMED
-        and sounds_like_class(one.args[0])
+        and _makes_object(one.args[0])
         and kinds.of(one) is None
         and all(kinds.of(given) is not Kind.TENSOR for given in one.args[1:])
     ]
 
 
+def _makes_object(callee: Node) -> bool:
+    """Whether a callee is named as classes are, or as a method by which a class makes its objects: `Net.load(path)`."""
+    if callee.op is Op.ATTR and callee.args[0].op in _NAMED and str(callee.extra).startswith(_MAKING):
+        callee = callee.args[0]
+    return callee.op in _NAMED and sounds_like_class(callee)
+
+
+_MAKING = ("load", "from_", "build", "create", "make")
 _NAMED = frozenset({Op.REF, Op.ATTR, Op.GLOBAL})
 """How classes of other files are named: imported by their names, with their files, or with all that these have."""

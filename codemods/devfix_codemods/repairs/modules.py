@@ -12,6 +12,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_optional
 from devfix_codemods.placement.graph import Birth, Turn
+from devfix_codemods.placement.naming import sounds_like_class
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.cut import Cut, behind_making, called
 from devfix_codemods.repairs.declared_devices import CUDA_OR_HOST
@@ -114,7 +115,24 @@ def _wrapper(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
         yield Cut((edit, AddImport("torch")), f"Move the module: `{text}`")
 
 
+def _as_object(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`net = Net.load(path)`, and behind it `net.to(device)`, of a class that is not read and that the program moves in
+    a statement elsewhere: its `to` may give nothing."""
+    node, made = conflict.birth.node, conflict.birth.node.statement
+    by_method = node.op is Op.CALL and node.args[0].op is Op.ATTR and sounds_like_class(node.args[0].args[0])
+    in_statement = conflict.end.node.op is Op.AFTER and analysis.kinds.object_class(node) is None
+    point = after(node) if by_method and in_statement else None
+    if point is None or not isinstance(made, ast.Assign) or made.value is not node.syntax:
+        return
+    name = called(analysis, node, point)
+    for suffix in _suffixes(analysis, conflict, point) if name is not None else ():
+        if suffix.test is None:
+            edit = InsertStatement(source.span(made), "after", f"{name}{suffix.text}")
+            yield Cut((edit, *suffix.edits), suffix.title(str(name)))
+
+
 def _where_made(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    yield from _as_object(analysis, source, conflict)
     node = conflict.birth.node
     point = before(node)
     if not isinstance(node.syntax, ast.expr) or point is None:
