@@ -31,6 +31,9 @@ MEAN, MOVED = "mean = self.mean", "self.mean.to(x.device)"
         ("mean", MEAN, "mean.shape", MOVED),
         ("mean", MEAN, "x - mean", "self.mean.cpu()"),
         ("mean", MEAN, "x - mean.to(x)", MOVED),
+        ("mean", MEAN, "x - mean", "0; self.mean.to(x.device)"),
+        ("nn.Parameter(mean)", MEAN, "x - mean", MOVED),
+        ("torch.tensor(0.5)", MEAN, "x - mean", MOVED),
         ("float(mean)", MEAN, "x - mean", "torch.tensor(self.mean).to(x.device)"),
     ],
 )
@@ -49,3 +52,9 @@ def test_what_is_moved_elsewhere_or_by_nobody(repairs, stored: str, read: str, u
 def test_what_is_read_as_it_is(repairs, read: str, used: str, added: str) -> None:
     program = SCALER.format(stored="mean", read=read, used=used, moved=MOVED)
     assert repairs.added(program) == [added]
+
+
+def test_what_a_copy_of_the_object_is_made_of(repairs) -> None:
+    program = SCALER.format(stored="mean", read=MEAN, used="x - mean", moved="0").replace("(0)", "0")
+    copied = "\n        def to(self, device):\n            return Scaler(self.mean.to(device), self.std.to(device))\n"
+    assert not any("self.mean" in one.message for one in repairs.findings(program + copied))

@@ -22,7 +22,7 @@ def kept_modules(births: "Births") -> None:
             moved = {attribute for each in moves.values() for attribute in each}
             for method, each in moves.items():
                 of_modules = any(map(births.kinds.is_module, map(_kept, each.values())))
-                if of_modules and (len(each) > 1 or method in _MOVING):
+                if of_modules and (len(each) > 1 or method in MOVING):
                     _left(births, owner, moved, each)
                     break
 
@@ -121,5 +121,5 @@ def _left(births: "Births", owner: Class, moved: set[str], moves: dict[str, Node
             supports(births.graph, value, {one: [one] for one in moves.values()}, "modules")
 
 
-_MOVING = frozenset({"to", "cuda", "to_cuda", "to_gpu", "to_device"})
+MOVING = frozenset({"to", "cuda", "to_cuda", "to_gpu", "to_device"})
 """Methods that by their names move all that an object keeps."""
