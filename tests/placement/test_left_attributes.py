@@ -8,7 +8,7 @@ STORAGE = """
             self.values = torch.zeros(steps, 1)
             self.returns = torch.zeros(steps, 1)
             self.masks = {made}
-        def to(self, device):
+        def {method}(self, device):
             self.values = self.values.to(device)
             self.returns = self.returns.to(device){more}
         def discounted(self, step):
@@ -18,7 +18,7 @@ STORAGE = """
 
 @pytest.mark.parametrize("made", ["torch.zeros(steps, 1)", "torch.ones(steps, 1)", "torch.full((steps, 1), 0.5)"])
 def test_what_is_filled_with_another_number(placed, made: str) -> None:
-    assert "masks" in placed(STORAGE.format(made=made, more="")).births
+    assert "masks" in placed(STORAGE.format(made=made, more="", method="place")).births
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,36 @@ def test_what_is_filled_with_another_number(placed, made: str) -> None:
     ],
 )
 def test_what_is_moved_or_made_otherwise(placed, made: str, more: str) -> None:
-    assert "masks" not in placed(STORAGE.format(made=made, more=more)).births
+    assert "masks" not in placed(STORAGE.format(made=made, more=more, method="place")).births
+
+
+CACHE = """
+    class Cache:
+        def __init__(self, pool, values):
+            self.values = values.clone()
+            self.sizes = values.long()
+            self.places = {made}
+        def to(self, device):
+            self.values = self.values.to(device)
+            self.sizes = self.sizes.to(device){more}
+        def read(self, rows: torch.Tensor):
+            return {read}
+"""
+PLACES, READ = "torch.argsort(self.values)", "rows + self.places[1:] * self.values"
+
+
+@pytest.mark.parametrize(
+    ("made", "more", "read"),
+    [
+        (PLACES, "\n            self.places = self.places.to(device)", READ),
+        (PLACES, "", "self.places.tolist()"),
+        (PLACES, "", "rows * self.values"),
+        ("pool.sizes", "", "self.places[0]"),
+    ],
+)
+def test_what_nobody_computes_with_or_is_moved(placed, made: str, more: str, read: str) -> None:
+    assert "places" not in placed(CACHE.format(made=made, more=more, read=read)).births
+
+
+def test_who_moves_an_object_moves_all_its_tensors(placed) -> None:
+    assert placed(CACHE.format(made=PLACES, more="", read=READ)).births == ["places"]

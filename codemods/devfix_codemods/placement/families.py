@@ -17,7 +17,7 @@ from devfix_codemods.placement.elements import link_of_part
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.indices import is_of_tensor
 from devfix_codemods.placement.joined import Joined
-from devfix_codemods.placement.kept_modules import kept_modules, moved_where_made
+from devfix_codemods.placement.kept_modules import MOVING, kept_modules, moved_where_made
 from devfix_codemods.placement.left_arms import left_arms
 from devfix_codemods.placement.left_parts import LeftParts
 from devfix_codemods.placement.left_reads import left_reads
@@ -269,20 +269,30 @@ class Families:
                         if root.op is Op.ATTR and root.args[0] is itself:
                             moved[str(root.extra)] = node
             if len(moved) > 1:
-                self._left_behind(owner, moved)
+                self._left_behind(owner, moved, moves_all=function.name in MOVING)
 
-    def _left_behind(self, owner: Class, moved: dict[str, Node]) -> None:
+    def _left_behind(self, owner: Class, moved: dict[str, Node], *, moves_all: bool) -> None:
         made = owner.methods.get("__init__") or owner.methods.get("__post_init__")
         places = {one: {ast.unparse(annotation)} for one, annotation in owner.annotations()}
         for stored, value in made.finals.items() if made is not None else ():
             if not isinstance(stored, str):
                 places[str(stored[1])] = self._makers(value)
         alike = set[str]().union(*(places.get(one, ()) for one in moved))
+        least = min(len(one.guard) for one in moved.values())  # beside what is there only sometimes, it would stay
+        beside = {one: [one] for one in moved.values() if len(one.guard) == least}
         for attribute, makers in places.items():
             field = owner.field_of(attribute)
-            if attribute not in moved and self._kinds.of(field) is Kind.TENSOR and not alike.isdisjoint(makers):
+            belongs = not alike.isdisjoint(makers) or (moves_all and self._is_computed_with(field))
+            if attribute not in moved and self._kinds.of(field) is Kind.TENSOR and belongs:
                 self._births.beside_moved(field, None)
-                supports(self._graph, field, {node: [node] for node in moved.values()}, "family")
+                supports(self._graph, field, beside, "family")
+
+    def _is_computed_with(self, field: Node) -> bool:
+        """Whether anything but the constructor and what moves its object reads an attribute, and not on the host."""
+        reads = self._births.attributes.reads.get(field, ())
+        return any(
+            one.function.name not in MOVING | {"__init__"} and not self._joined.ends_on_host(one) for one in reads
+        )
 
     def _makers(self, value: Node) -> set[str]:
         """What makes a value, on each path."""
