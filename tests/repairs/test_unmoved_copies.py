@@ -24,6 +24,12 @@ FINE = {
                 return {key: value.to(device) for key, value in others.items()}
             return [value for value in batch]
     """,
+    "a copy on the host on the other path": """
+        def f(batch):
+            if isinstance(batch, dict):
+                return {key: value.cpu() for key, value in batch.items()}
+            return [value for value in batch]
+    """,
     "a copy that is kept": """
         def f(batch, device):
             kept = [value for value in batch]

@@ -15,6 +15,7 @@ from devfix_codemods.placement.calls import local_calls
 from devfix_codemods.placement.combined_evidence import combined, with_independent_paths
 from devfix_codemods.placement.constraints import Constraints
 from devfix_codemods.placement.displays import LEFT
+from devfix_codemods.placement.fed_models import COPIED_RESULT, FED
 from devfix_codemods.placement.given_on_host import GivenOnHost
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Graph, Source, Turn
 from devfix_codemods.placement.handed_tests import name_tests_once
@@ -343,7 +344,9 @@ SURELY_MET = 0.8
 """How sure it must be that a value meets one that is moved afterwards."""
 MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
-LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant", "fed-beside-device", "copied-beside-device"})
+LEFT_BEHIND = frozenset(
+    {"kept-by-chooser", "kept-beside-constant", "fed-beside-device", "copied-beside-device", COPIED_RESULT}
+)
 """Values that are misplaced themselves, as the code around them says."""
 
 
@@ -360,7 +363,7 @@ def _is_told(conflict: Conflict) -> bool:
     given = conflict.end.place.where is Where.CALLER and {one.edge.turn for one in conflict.path} <= _OF_ITSELF
     if conflict.end.place.node is conflict.birth.node or (given and conflict.birth.birth in OF_BATCHES):
         return False
-    if "module-parameter" not in conflict.end.links:
+    if "module-parameter" not in conflict.end.links or FED in conflict.links:
         return True
     called = any(one.startswith("module-call") for one in conflict.links)
     return conflict.birth.birth is Birth.ENCODING and called

@@ -14,6 +14,7 @@ from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
 from devfix_codemods.placement.calls import maker, method, returned_at
 from devfix_codemods.placement.displays import left_in_displays
 from devfix_codemods.placement.elements import link_of_part
+from devfix_codemods.placement.fed_models import fed_models
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.indices import is_of_tensor
 from devfix_codemods.placement.joined import Joined
@@ -63,6 +64,7 @@ class Families:
         left_reads(self._births, self._joined)
         UnusedDevices(self._births).all()
         unmoved_copies(self._births)
+        fed_models(self._births)
         PlainAttributes(self._births).all()
         self._copied_to_host()
 

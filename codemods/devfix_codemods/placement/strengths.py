@@ -150,6 +150,8 @@ STRENGTHS: dict[str, float] = {
     "moved-where-read-two": 0.8,
     "moved-where-read-many": 0.85,
     "copied-beside-device": 0.9,
+    "result-copied": 0.9,
+    "fed-beside-copy": 0.95,
     "moved-in-other-copy": 0.85,
     "unused-device": 0.74,
     "repeated-statement": 0.6,

@@ -69,7 +69,9 @@ def _moved_otherwise(births: "Births", function: Function, copied: list[Node]) -
     if not copied:
         return
     made = (one.args[0] for one in function.nodes if one.op is Op.COMPREHENSION)
-    moves = {one: element for one in made if births.is_move(one) and (element := whole(one, _METHOD)).op is Op.ITER}
+    moves = {
+        one: element for one in made if births.is_elsewhere(one) and (element := whole(one, _METHOD)).op is Op.ITER
+    }
     for one in copied:
         for move, element in moves.items():
             device = births.moves[move].node

@@ -9,6 +9,7 @@ from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import reads_key
 from devfix_codemods.placement.displays import LEFT
+from devfix_codemods.placement.fed_models import FED
 from devfix_codemods.placement.graph import OF_BATCHES, Birth, Turn
 from devfix_codemods.placement.left_reads import READ
 from devfix_codemods.placement.search import Conflict
@@ -28,8 +29,13 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
     if fields - _OF_TENSORS:
         return False
     left = any(one.link == LEFT for one in analysis.graph.edges[node])
-    read = conflict.birth.links[0].startswith(READ)  # it is moved where others read it
-    if left or read or _is_converted(node) or _is_computed_twin(conflict) or detecting(analysis, node) is not None:
+    if (
+        left
+        or _is_moved_elsewhere(analysis, conflict)
+        or _is_converted(node)
+        or _is_computed_twin(conflict)
+        or detecting(analysis, node) is not None
+    ):
         return True
     if _is_given_to_loss(analysis, node):
         return True
@@ -55,6 +61,13 @@ def is_surely_tensor(analysis: Analysis, conflict: Conflict) -> bool:
         return True
     first = operation.args[1:2] == (operand,)
     return first or analysis.is_loss(operation)
+
+
+def _is_moved_elsewhere(analysis: Analysis, conflict: Conflict) -> bool:
+    """Whether others move what is read here, or a model gets a value that nothing takes apart."""
+    return conflict.birth.links[0].startswith(READ) or (
+        FED in conflict.links and not is_container(analysis, conflict.birth.node)
+    )
 
 
 _WITH_TO = frozenset({Kind.TENSOR, Kind.ENCODING})
