@@ -69,12 +69,10 @@ def _moved_otherwise(births: "Births", function: Function, copied: list[Node]) -
     if not copied:
         return
     made = (one.args[0] for one in function.nodes if one.op is Op.COMPREHENSION)
-    moves = {
-        one: element for one in made if births.is_elsewhere(one) and (element := whole(one, _METHOD)).op is Op.ITER
-    }
+    moves = {one: element for one in made if one in births.moves and (element := whole(one, _METHOD)).op is Op.ITER}
     for one in copied:
         for move, element in moves.items():
-            device = births.moves[move].node
+            device = births.moves[move].node if births.is_elsewhere(move) else None
             is_same = not set(choices(one.args[0])).isdisjoint(choices(element.args[0]))
             if device is not None and is_same and contradictory(one.guard, move.guard):
                 yield one, device
