@@ -231,8 +231,16 @@ class Moves:
         if imported_calls.gives_back_on_host(self._imported, call):
             return False  # it needs the device for something else
         moves = speaks_of_moving(callee) or imported_calls.moves(self._imported, call)
-        self._graph.add(Source(call, CUDA, Birth.MOVE, ("moved-by-call" if moves else "given-device",)))
+        link = "moved-by-call" if moves else "given-device"
+        self._graph.add(Source(call, self._given_place(call), Birth.MOVE, (link,)))
         return True
+
+    def _given_place(self, call: Node) -> Place:
+        """The one device that a call gets; CUDA where that is the host, or another value's, or none is told."""
+        given = (keyword(call, "device"), *call.args[1:])
+        places = [place_of(one, self._kinds) for one in given if one is not None and self._kinds.of(one) is Kind.DEVICE]
+        told = {one for one in places if one is not None and one.where is Where.DEVICE}
+        return told.pop() if len(told) == 1 else CUDA
 
     def told_host(self, call: Node) -> None:
         """`net = load(path, device="cpu")`, of which nothing is read."""

@@ -120,18 +120,12 @@ def _site(analysis: "Analysis", found: Conflict, here: Guard, function: Function
     """Where something is that a function meets, in words of what the function is given."""
     given = {key(node): str(node.extra) for node in function.parameters.values()}
     when = _condition(analysis, found, here, given)
-    device = found.end.place.node or _told(analysis, found.end.node)
+    device = found.end.place.node
     if when is None:
         return None
     if device is not None and (named := _parameter(device, function)) is not None:
         return Site(named, None, when)
     return _spelled_out(device, when)
-
-
-def _told(analysis: "Analysis", end: Node) -> Node | None:
-    """The device that a call gets which is not read, and moves what it gets: `move(batch, device)`."""
-    given = end.args[1:] if end.op is Op.CALL and not analysis.births.is_move(end) else ()
-    return next((one for one in given if _is_device(one, analysis.kinds)), None)
 
 
 def _condition(
