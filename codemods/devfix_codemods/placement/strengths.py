@@ -166,7 +166,7 @@ STRENGTHS: dict[str, float] = {
     "copied-beside": 0.8,
     "copied-one": 0.5,
     "copied-two": 0.6,
-    "copied-many": 0.66,
+    "copied-many": 0.6,
     "left-in-display": 0.88,
     "twin-one": 0.8,
     "twin-two": 0.87,
