@@ -49,3 +49,7 @@ def test_what_is_kept_elsewhere_or_moved(repairs, given: str, first: str, second
 def test_it_is_moved_where_it_is_kept(repairs, given: str, first: str, second: str, added: str) -> None:
     """A new value of the name, behind the statement that keeps the old one, would change nothing."""
     assert repairs.added(LAYER.format(given=given, first=first, second=second)) == [added]
+
+
+def test_a_value_of_two_branches_is_told_once(repairs) -> None:
+    assert len(repairs.findings(LAYER.format(given=CHOSEN, first=_moved(INDEX), second=WEIGHT))) == 1

@@ -97,6 +97,7 @@ def findings(
 ) -> Iterator[Finding]:
     """One finding for each conflict that the rule owns, and that is strong enough to be told."""
     calls: set[tuple[ast.AST | None, Node | None]] = set()
+    repaired: set[tuple[Edit, ...]] = set()
     for conflict in analysis.conflicts:
         made = conflict.birth.node.syntax
         told_as = made, conflict.birth.by  # each read of a value is a finding of its own
@@ -105,6 +106,9 @@ def findings(
         told = remedy(analysis, source, conflict)
         left = left_behind(analysis, source, conflict) if told is None else None
         if told is not None:
+            if told[1].edits in repaired:
+                continue  # a value of two branches is moved once
+            repaired.add(told[1].edits)
             finding = _finding(analysis, source, told[0], code, name, told[1])
         elif left is not None:
             advice = (
