@@ -112,3 +112,27 @@ def test_what_is_seen_is_moved(placed, body: str) -> None:
 @pytest.mark.parametrize("body", WRONG.values(), ids=WRONG)
 def test_what_is_seen_is_not_moved(placed, body: str) -> None:
     assert placed(PROGRAM.format(body=body)).births == ["torch.zeros(3)"]
+
+
+ENDS = """
+    def made(cuda):
+        net = nn.Linear(3, 3)
+        if cuda:
+            {moved}
+        def run(x):
+            if cuda:
+                x = x.cuda()
+            return net(x)
+        {end}
+"""
+
+
+@pytest.mark.parametrize("moved", ["net.cuda()", "net = net.cuda()"])
+@pytest.mark.parametrize("end", ["return run", "keep(run)"])
+def test_what_a_function_inside_sees_at_the_end(placed, moved: str, end: str) -> None:
+    assert placed(ENDS.format(moved=moved, end=end)).births == []
+
+
+@pytest.mark.parametrize("end", ["return run", "keep(run)"])
+def test_what_is_not_moved_at_the_end(placed, end: str) -> None:
+    assert placed(ENDS.format(moved="net.eval()", end=end)).births == ["nn.Linear(3, 3)"]

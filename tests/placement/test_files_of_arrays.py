@@ -49,3 +49,21 @@ def test_it_fails_itself_where_the_tensor_is_elsewhere(placed, given: str) -> No
 @pytest.mark.parametrize("given", ["rows", "[0, 1]", "np.ones(3)"])
 def test_what_it_makes_of_others_stays_on_the_host(placed, given: str) -> None:
     assert placed(MASKED.format(given=given)).births == [f"torch.FloatTensor({given})"]
+
+
+KEPT = """
+    class Mask(nn.Module):
+        def __init__(self, n, device):
+            super().__init__()
+            self.start = torch.zeros(n, device=device)
+            self.mask = {made}
+"""
+
+
+@pytest.mark.parametrize("made", ["nn.Parameter(torch.FloatTensor(torch.ones(n)))", "torch.FloatTensor(torch.ones(n))"])
+def test_what_it_is_given_is_made_on_the_host(placed, made: str) -> None:
+    assert "torch.ones(n)" not in placed(KEPT.format(made=made)).births
+
+
+def test_what_another_one_is_given_is_made_beside_the_others(placed) -> None:
+    assert "torch.ones(n)" in placed(KEPT.format(made="torch.relu(torch.ones(n))")).births

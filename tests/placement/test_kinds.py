@@ -44,6 +44,7 @@ MADE = {
     "a wrapped module": (NET + "probe(nn.DataParallel(Net()))", Kind.MODULE),
     "torchvision": ("import torchvision\nprobe(torchvision.models.resnet18())", Kind.MODULE),
     "from_pretrained": ("from transformers import AutoModel\nprobe(AutoModel.from_pretrained(p))", Kind.MODULE),
+    "transforms": ("import albumentations as A\nprobe(A.Compose.from_pretrained(p))", Kind.OTHER),
     "a tokenizer": ("from transformers import AutoTokenizer\nprobe(AutoTokenizer.from_pretrained(p))", Kind.TOKENIZER),
     "a loader": ("from torch.utils.data import DataLoader\nprobe(DataLoader(data))", Kind.LOADER),
     "a data set": ("probe(torch.utils.data.TensorDataset(x))", Kind.DATASET),

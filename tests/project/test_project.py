@@ -529,3 +529,21 @@ def test_a_fix_elsewhere_hides_no_conflict_with_another_file() -> None:
     outcome = check(Source("/p/main.py", main.encode()), Options(frozenset({"DVF103", "DVF104"})), project)
     assert isinstance(outcome, Checked)
     assert {one.code for one in outcome.findings} == {"DVF103", "DVF104"}
+
+
+FED = """
+    import torch
+    from models import Net
+    def train(loader, device):
+        net = Net().to(device)
+        for batch in loader:
+            net(batch).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(("read", "moved"), [('batch["x"]', False), ("batch", True)])
+def test_what_a_module_of_another_file_reads_by_keys_is_a_mapping(read: str, *, moved: bool) -> None:
+    models = NET.replace("def forward(self, x)", "def forward(self, batch)").replace("(x)", f"({read})")
+    assert read in models
+    texts = {"train.py": FED, "models.py": models}
+    assert ("batch = batch.to(device" in patched(texts)) is moved

@@ -2439,3 +2439,22 @@ def test_mappings_have_no_move_of_their_own(rule) -> None:
 def test_graphs_have_one_whatever_else_has_their_name(rule) -> None:
     fixed = rule.fixed(BATCHES.format(read='batch.ndata["y"]'), unsafe=True)
     assert "        batch = batch.to(device, non_blocking=True)\n" in fixed
+
+
+KEYED = """
+    import torch
+    def embed(model, loader, device, {key}):
+        model = model.to(device)
+        for batch in loader:
+            keep(model.encode_text(batch[{key}]))
+"""
+
+
+@pytest.mark.parametrize("key", ["caption_type", "text_column", "path"])
+def test_what_stands_under_a_key_for_texts(rule, key: str) -> None:
+    assert {Safety.SAFE, Safety.UNSAFE}.isdisjoint(rule.safeties(KEYED.format(key=key)))
+
+
+@pytest.mark.parametrize("key", ["field", "column"])
+def test_what_stands_under_another_key(rule, key: str) -> None:
+    assert f"batch[{key}].to(device" in rule.fixed(KEYED.format(key=key), unsafe=True)

@@ -204,7 +204,7 @@ MODULE_MAKERS = frozenset({"from_pretrained", "load_from_checkpoint"})
 STAND_INS = ("unittest.mock.", "mock.")
 """Packages whose objects stand for any other, and are moved by nothing: https://docs.python.org/3/library/unittest.mock.html"""
 
-_NO_MODULES = ("Config", "Retriever", "FeatureExtractor", "Scheduler", "Index")
+_NO_MODULES = ("Config", "Retriever", "FeatureExtractor", "Scheduler", "Index", "Compose")
 """How the names of classes end of which `from_pretrained` makes no module."""
 
 

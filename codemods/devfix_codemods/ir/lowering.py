@@ -94,8 +94,9 @@ class Lowering(ControlFlow):
             self.block(syntax.body)
         self.function.exit = self.guard if self.live else None
         self.sites.ended(self.environment)
+        at_end = self.live or _ends_in_return(syntax)
         for one, node in self.environment.items():
-            if self.live:  # functions inside are called when this one is done, more often than in between
+            if at_end:  # functions inside are called when this one is done, more often than in between
                 self.function.finals[one] = node
             else:
                 self.function.finals.setdefault(one, node)
@@ -179,6 +180,11 @@ class Lowering(ControlFlow):
         ast.AsyncFunctionDef: _functiondef,
         ast.ClassDef: _classdef,
     }
+
+
+def _ends_in_return(syntax: ast.AST) -> bool:
+    """Whether the last statement of a function gives its result: what is bound there is what functions inside see."""
+    return isinstance(syntax, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(syntax.body[-1], ast.Return)
 
 
 class _Chained(dict[Key, Node]):

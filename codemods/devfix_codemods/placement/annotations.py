@@ -36,6 +36,13 @@ def says_placeless(annotation: ast.expr) -> bool:
     return not last.isdisjoint(_PLACELESS) and last.isdisjoint(_ANNOTATIONS[Kind.TENSOR])
 
 
+def names_other_object(annotation: ast.expr) -> bool:
+    """`Skeleton`, `config.Options | None`: whether an annotation names classes of which none speaks of tensors, of
+    arrays, or of anything."""
+    named = _words(_text(annotation)) - {"None", "Optional", "Union"}
+    return bool(named) and all(one[:1].isupper() and _ANYTHING.search(one) is None for one in named)
+
+
 def _words(text: str) -> set[str]:
     """The last parts of the names in an annotation."""
     return {one.rpartition(".")[2] for one in _BETWEEN.sub(" ", text).split()}
@@ -70,6 +77,10 @@ _ANNOTATIONS = {
     Kind.OPTIMIZER: {"Optimizer"},
 }
 _PLACELESS = frozenset().union(*(_ANNOTATIONS[one] for one in (Kind.NUMBER, Kind.TEXT, Kind.ARRAY)))
+_ANYTHING = re.compile(
+    r"(?i)tensor|array|any|float|int|long|bool|shaped|number|object|data|batch|graph|^[a-z]\d*$|^_?T"
+)
+"""Names that speak of tensors, of what may hold them, or of no class: `Float`, `ArrayLike`, `T`, `TInput`."""
 _BETWEEN = re.compile(r"[|\[\],]")
 _OF_OTHERS = re.compile(r"\b(?:\w+\.)*(?:Callable|Type|type)\[")
 _LISTS = re.compile(r"(?i)\b(?:list|sequence|tuple)\[(?:int|float|bool|str)")

@@ -16,7 +16,9 @@ _OTHERWISE = re.compile(
 _NUMBERS = re.compile(r"(?i)(^|_)(id|idx|key|word)s?$")
 _COUNTS = re.compile(r"(?i)^(i|n|nb|num|number_of)_|_(size|count|idx)$")
 _FUNCTIONS = re.compile(r"(?i)(^|_)(fn|func|function|callback|hook)s?$")
-_TEXTS = re.compile(r"(?i)(^|_)(text|caption|path|file|filename|sentence|title|url)s?$")
+_TEXTS = re.compile(
+    r"(?i)(^|_)(text|caption|path|file|filename|sentence|title|url)(?:s|_(?:type|key|name|field|col|column)s?)?$"
+)
 _CAPITALS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where words begin in `questionId`."""
 _LENGTHS = frozenset(
@@ -54,8 +56,13 @@ def sounds_otherwise(node: Node) -> bool:
 
 
 def sounds_like_text(node: Node) -> bool:
-    """Whether a value is called what texts are called, which have no place."""
-    return all(_TEXTS.search(one) is not None for one in _called(node))
+    """Whether a value is called what texts are called, which have no place, or is read by such: `batch[text_key]`."""
+    key = node.args[1] if node.op is Op.ITEM and len(node.args) > 1 else None
+    read_by = key.extra if key is not None and key.op in {Op.PARAM, Op.GLOBAL} else None
+    if key is not None and key.op is Op.ITER and isinstance(key.syntax, ast.Name):
+        read_by = key.syntax.id
+    words = (read_by,) if isinstance(read_by, str) else _called(node)
+    return all(_TEXTS.search(one) is not None for one in words)
 
 
 def sounds_like_number(node: Node) -> bool:

@@ -10,17 +10,18 @@ from devfix_codemods.placement.calls import parameters
 from devfix_codemods.placement.kinds import Kinds
 
 MOST_VALUES = 20
+_ARITHMETIC = frozenset({Op.OPERATION, Op.COMPARE})
 
 
-def is_treated_as_tensor(kinds: Kinds, value: Node) -> bool:
+def is_treated_as_tensor(kinds: Kinds, value: Node, *, arithmetic: bool = True) -> bool:
     """Whether something is done with a value, under whatever name and by whatever function of the file it is given to,
-    that options, lists and mappings do not take."""
+    that options, lists and mappings do not take; without `arithmetic`, nothing that numbers take either."""
     found = [value]
     for one in found:  # grows
         if _is_input(kinds, one):
             return True
         for user in kinds.module.users.get(one, ()):
-            if _takes_tensor(kinds, user, one):
+            if _takes_tensor(kinds, user, one) and (arithmetic or user.op not in _ARITHMETIC):
                 return True
             if len(found) < MOST_VALUES:
                 found += (each for each in _names(kinds, user, one) if each not in found)

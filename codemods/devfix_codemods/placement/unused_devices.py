@@ -225,7 +225,8 @@ class UnusedDevices:
             for one in beside:
                 alike[_making(one)].append(one)
             for one in members if beside else ():
-                if one in joined or self._uses.ends_on_host(one) or self._is_taken_along(one) or self._picks(one):
+                on_host = self._uses.ends_on_host(one) or self._is_taken_for_host(one)
+                if one in joined or on_host or self._is_taken_along(one) or self._picks(one):
                     continue  # moved alone, it would meet the others on the host, where workers read it
                 self._left_out(one, beside, alike.get(_making(one), ()))
 
@@ -260,6 +261,11 @@ class UnusedDevices:
         kinds, into = self._births.kinds, _INTO | _HOLDING | {Op.ITER}
         computed = self._computed(made, into)
         return any(one.op is Op.CALL and kinds.of(one) in _TAKING_ALONG for one in computed)
+
+    def _is_taken_for_host(self, made: Node) -> bool:
+        """`torch.FloatTensor(torch.ones(3))`: a legacy constructor takes no tensor of a device."""
+        calls = (one for one in self._users.get(made, ()) if one.op is Op.CALL and made in one.args[1:2])
+        return any(effect(canonical(each)) is Effect.HOST for call in calls for each in names(call.args[0]))
 
     def _picks(self, made: Node) -> bool:
         """Whether a value, or what is computed of it, picks from another one what is moved then.

@@ -10,6 +10,7 @@ from devfix_codemods.ir.guards import covers
 from devfix_codemods.ir.items import choices
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.annotations import names_other_object
 from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.graph import MADE, Turn
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_count
@@ -40,7 +41,8 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
         if point.is_none(node) or _is_none_on_some_path(node, point):
             continue
         if _is_tensor(analysis, node) and _is_given(node, point) and not may_be_number(node, point.guard):
-            known = analysis.kinds.of(node) is Kind.TENSOR or _has_its_device_read(node)
+            tensor = analysis.kinds.of(node) is Kind.TENSOR and not _may_be_given_number(analysis, node)
+            known = tensor or _has_its_device_read(node)
             yield Suffix(f".to({bound}.device)", f"{bound}.device", follows=known)
     for chosen, called in bound_names.items():
         if _is_moved_on_condition(chosen, conflict.end.node) and not analysis.kinds.is_module(chosen):
@@ -49,6 +51,17 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
     for text in chain.from_iterable(at_hand):
         yield Suffix(f".to({text}.device)", f"{text}.device", follows=True)
     yield from of_module(analysis, conflict, point)
+
+
+def _may_be_given_number(analysis: Analysis, node: Node) -> bool:
+    """`if share is not None: scale = share * x.std()`: on the other path, a parameter with which the function does
+    nothing that a number would not take as well."""
+    given = [one for one in choices(node) if one.op is Op.PARAM] if node.op is Op.PHI else []
+    return any(
+        getattr(one.syntax, "annotation", None) is None
+        and not is_treated_as_tensor(analysis.kinds, one, arithmetic=False)
+        for one in given
+    )
 
 
 def _is_none_on_some_path(node: Node, point: Point) -> bool:
@@ -76,7 +89,7 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
     kind = analysis.kinds.of(node)
     if node is node.function.self_node or (node.op is Op.PARAM and analysis.kinds.says_surely(node, Kind.NUMBER)):
         return False  # `float | torch.Tensor`, and the object of a method
-    if node in analysis.kinds.rows or str(node.extra).startswith("*"):
+    if node in analysis.kinds.rows or str(node.extra).startswith("*") or _is_other_object(node):
         return False
     if kind is None and (_is_container(node) or is_used_as_object(node) or is_function(node) or _is_object(node)):
         return False
@@ -90,6 +103,12 @@ def _is_tensor(analysis: Analysis, node: Node) -> bool:
     if any(calls_builtin(one, "list", "tuple") or (one.op is Op.PARAM and analysis.is_plain(one)) for one in given):
         return False
     return kind is Kind.TENSOR or (kind is None and node.op in {Op.PARAM, Op.CALL, Op.OPERATION})
+
+
+def _is_other_object(node: Node) -> bool:
+    """Whether a parameter is annotated as an object of some class that is no tensor's."""
+    annotation = getattr(node.syntax, "annotation", None) if node.op is Op.PARAM else None
+    return isinstance(annotation, ast.expr) and names_other_object(annotation)
 
 
 def _is_object(node: Node) -> bool:

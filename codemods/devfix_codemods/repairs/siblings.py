@@ -131,11 +131,12 @@ def is_read_by_key_where_given(analysis: Analysis, node: Node) -> bool:
 
 
 def _taken_where_given(analysis: Analysis, node: Node) -> Iterator[Node]:
-    """What functions and modules of this file take out of what they are given."""
+    """What functions of this file, and modules of it and of those that it imports, take out of what they are given."""
     for call in analysis.module.users.get(node, ()):
         called = _called(analysis, call)
         for parameter in (one for argument, one in bound(call, called) if argument is node) if called else ():
-            yield from (one for one in analysis.module.users.get(parameter, ()) if one.args[:1] == (parameter,))
+            users = parameter.function.module.users.get(parameter, ())
+            yield from (one for one in users if one.args[:1] == (parameter,))
 
 
 def _called(analysis: Analysis, call: Node) -> Function | None:
