@@ -575,6 +575,20 @@ def test_where_the_host_was_left_out_before_numpy_reads_what_it_did() -> None:
     assert "torch.autocast(x.device.type, enabled=" in fixed(code, unsafe=True)
 
 
+@pytest.mark.parametrize("dtype", ["torch.float16", "torch.half"])
+def test_nothing_runs_in_half_precision_on_the_host_that_did_not(dtype: str) -> None:
+    code = TRAINED.format(autocast=f'torch.autocast("cuda", dtype={dtype})', read="self.step(x)")
+    (finding,) = findings(code)
+    assert finding.fix is None
+    assert "enabled=x.device.type == 'cuda'" in str(finding.advice)
+
+
+@pytest.mark.parametrize("given", ["dtype=torch.bfloat16", 'dtype=torch.float16, enabled=x.device.type != "cpu"'])
+def test_what_the_host_computes_in_or_was_left_out_of(given: str) -> None:
+    code = TRAINED.format(autocast=f'torch.autocast("cuda", {given})', read="self.step(x)")
+    assert f"torch.autocast(x.device.type, {given})" in fixed(code, unsafe=True)
+
+
 OLDER = [
     "NEW = check(torch.__version__, '1.9')",
     "NEW = torch.__version__ >= '2.3'",

@@ -21,6 +21,8 @@ _TEXT = "`{name}` takes a device type as a string, but `{value}` is a `torch.dev
 _INDEX = "`{name}` takes a device type without an index, but `{value}` {may} have one"
 _WIRED = "`{name}` is for CUDA alone: it does nothing for data on another device"
 _DECORATOR = "take the device type from the data: `with torch.autocast(x.device.type, …)` inside the method"
+_IN_HALF = "take `{code}`, and `enabled={code} == 'cuda'`: on the host float16 would lose what float32 keeps there now"
+_HALF = frozenset({"torch.float16", "torch.half"})
 _KEYWORD = "`{name}` has no parameter `{wrong}`; it is called `{right}`"
 
 
@@ -194,7 +196,11 @@ class Types:
         assert isinstance(call.syntax, ast.Call)
         if code is None or given is None:
             return Answer(call.syntax, message, None, _DECORATOR) if decorates_forward(self._index, call) else None
-        advice = self._stays(code, self._wired.type_asked_about(call) is not None)
+        host_is_left_out = self._wired.type_asked_about(call) is not None
+        advice = self._stays(code, host_is_left_out)
+        dtype = keyword(call, "dtype")
+        if advice is None and not host_is_left_out and dtype is not None and not _HALF.isdisjoint(names(dtype)):
+            advice = _IN_HALF.format(code=code)
         if advice is not None:
             return Answer(call.syntax, message, None, advice)
         edit = ReplaceExpression(self._index.source.span(given.written), code)

@@ -47,7 +47,8 @@ Safe where the call raises today, and for the index in `autocast`, which newer t
 another way today (`GradScaler`, an index in `custom_fwd`, a literal `"cuda"`), and where it is not known whether a
 name holds text or a `torch.device`: then `torch.device(name).type` is written, which is right for both. A literal
 `"cuda"` stays where numpy reads results as they are: on the host, autocast would give bfloat16, which numpy has not;
-and in code that provides for a torch older than 2.5, which refuses `autocast("mps")`, even one that is off.
+where `dtype` is float16, in which nothing runs on the host now; and in code that provides for a torch older than 2.5,
+which refuses `autocast("mps")`, even one that is off.
 
 ## Since torch
 
