@@ -42,3 +42,36 @@ def test_what_is_annotated_as_an_object(repairs, annotation: str) -> None:
 def test_what_may_be_annotated_as_a_tensor(repairs, annotation: str) -> None:
     written = repairs.written(MEASURED.format(of_rows=annotation), Safety.SUGGESTION)
     assert "torch.arange(width, device=rows.device)" in written
+
+
+FITTED = """
+    class Policy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+        def forward(self, rows):
+            return self.layer(rows)
+        def fit(self, rows, weights):
+            loss = nn.CrossEntropyLoss(weight=weights)
+            loss(self(rows), rows).backward()
+    def weights_of(n):
+        return torch.ones(n)
+    def estimate(rows):
+        weights = weights_of(3)
+        fitted = Policy()
+        fitted.fit(rows, weights=weights)
+        return fitted
+    policy = {bound}
+    {then}
+"""
+
+
+def test_what_is_bound_by_what_runs_the_function(repairs) -> None:
+    """`policy` has no value while `estimate` runs, which calls `weights_of`."""
+    program = FITTED.format(bound="estimate(torch.ones(3))", then="print(policy)")
+    assert "next(policy.parameters())" not in repairs.written(program, Safety.SUGGESTION)
+
+
+def test_what_is_bound_before_the_function_runs(repairs) -> None:
+    program = FITTED.format(bound="Policy()", then="policy.fit(torch.ones(3), weights_of(3))")
+    assert "next(policy.parameters())" in repairs.written(program, Safety.SUGGESTION)

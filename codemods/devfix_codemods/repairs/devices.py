@@ -39,7 +39,7 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
     """The ways to write the move at `point`, the best first; those that may fail without an accelerator last."""
     doubtful: list[Suffix] = []
     for one in _suffixes(analysis, conflict, point):
-        if not _is_bound(one, point):
+        if not _is_bound(analysis, one, point):
             continue
         written = conditional(analysis, conflict, point, one)
         if written is None or is_denied(written[0], point):
@@ -51,9 +51,24 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
     yield from (overlapping(analysis, conflict, one) for one in doubtful)
 
 
-def _is_bound(suffix: Suffix, point: Point) -> bool:
+def _is_bound(analysis: Analysis, suffix: Suffix, point: Point) -> bool:
     """Whether the names of the device have values on every path to a point."""
-    return suffix.test is not None or all(map(point.binds_surely, names_in(suffix.device or "")))
+    named = names_in(suffix.device or "")
+    return suffix.test is not None or all(
+        point.binds_surely(one) and not _is_bound_by_running(analysis, one, point) for one in named
+    )
+
+
+def _is_bound_by_running(analysis: Analysis, name: str, point: Point) -> bool:
+    """Whether a name around a function gets its value by what runs this: `policy = fit()`, for what `fit` calls."""
+    value = point.binds(name) if name not in point.environment else None
+    statement = value.statement if value is not None else None
+    if statement is None or point.node.function.parent is None:
+        return False
+    running = [called for call, called in analysis.calls.items() if call.statement is statement]
+    for one in running:  # grows
+        running += (each for call, each in analysis.calls.items() if call.function is one and each not in running)
+    return point.node.function in running
 
 
 def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
