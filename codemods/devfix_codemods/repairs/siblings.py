@@ -131,20 +131,22 @@ def is_read_by_key_where_given(analysis: Analysis, node: Node) -> bool:
 
 
 def _taken_where_given(analysis: Analysis, node: Node) -> Iterator[Node]:
-    """What functions of this file, and modules of it and of those that it imports, take out of what they are given."""
+    """What functions and modules, of this file and of those that it imports, take out of what they are given."""
     for call in analysis.module.users.get(node, ()):
         called = _called(analysis, call)
         for parameter in (one for argument, one in bound(call, called) if argument is node) if called else ():
-            users = parameter.function.module.users.get(parameter, ())
-            yield from (one for one in users if one.args[:1] == (parameter,))
+            yield from (one for one in parameter.function.nodes if one.args[:1] == (parameter,))
 
 
 def _called(analysis: Analysis, call: Node) -> Function | None:
-    """The function of this file that a call runs: that of a module is its `forward`."""
+    """The function that a call runs: that of a module is its `forward`."""
     if call.op is not Op.CALL or call in analysis.calls:
         return analysis.calls.get(call)
     owner = analysis.kinds.class_of(call.args[0])
-    return method(owner, "forward") if owner in analysis.kinds.module_classes and owner is not None else None
+    if owner is not None and owner in analysis.kinds.module_classes:
+        return method(owner, "forward")
+    defined = analysis.births.imported.definition(call.args[0])
+    return defined if isinstance(defined, Function) else None
 
 
 def _measures_first(node: Node) -> bool:
