@@ -547,30 +547,3 @@ def test_what_a_module_of_another_file_reads_by_keys_is_a_mapping(read: str, *, 
     assert read in models
     texts = {"train.py": FED, "models.py": models}
     assert ("batch = batch.to(device" in patched(texts)) is moved
-
-
-PREPARED = """
-    import torch
-    from models import Net
-    from tools import prepared
-    def train(loader, device):
-        net = Net().to(device)
-        for batch in loader:
-            batch = prepared(batch, device)
-            net(batch["x"]).sum().backward()
-"""
-PREPARING = """
-    import torch
-    def prepared(batch, device):
-        {first}
-        return batch["x"] + torch.ones(3, device=device){rest}
-"""
-
-
-@pytest.mark.parametrize(
-    ("first", "there"),
-    [('batch["x"] = batch["x"].to(device).float()', False), ('batch["x"] = batch["x"].float()', True)],
-)
-def test_what_another_file_moves_itself_of_a_batch(first: str, *, there: bool) -> None:
-    texts = {"train.py": PREPARED, "models.py": NET, "tools.py": PREPARING.format(first=first, rest="")}
-    assert any(one.startswith("DVF101") for one in found(texts)) is there

@@ -16,6 +16,7 @@ from devfix_codemods.placement.dimensions import is_scalar
 from devfix_codemods.placement.host_functions import prepares_data
 from devfix_codemods.placement.imported_calls import gives_back_on_host
 from devfix_codemods.placement.kinds import PLACELESS
+from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.naming import sounds_like_class
 from devfix_codemods.placement.operation_constraints import Operations
 from devfix_codemods.placement.places import HOST, Where, place_of
@@ -96,7 +97,7 @@ class Calls:
                 self._graph.same(args[0], node, "certain", node.guard)
             if row is Effect.SAME and qualified.rpartition(".")[2] in rows.TAKING_FURTHER:
                 self._further(node, args[1:])
-        elif row is Effect.LIKE or (row is Effect.CONVERSION and self._kinds.of(args[0]) is Kind.TENSOR):
+        elif row is Effect.LIKE or (row is Effect.CONVERSION and self._is_tensor(args[0], node)):
             if not has_device(node):
                 self._graph.same(args[0], node, "certain", node.guard)
         elif row is Effect.ARITHMETIC:
@@ -204,6 +205,9 @@ class Calls:
             return False
         owner = self._births.class_of(callee.args[0])
         return owner is None or not owner.sets(str(callee.extra))
+
+    def _is_tensor(self, given: Node, call: Node) -> bool:
+        return self._kinds.of(given) is Kind.TENSOR and not is_no_tensor(given, call.guard)
 
     # What is not read
 

@@ -4,12 +4,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, libraries, method_effect
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.keys import name, names
 from devfix_codemods.placement.arguments import calls_builtin, has_device, is_false, keyword
 from devfix_codemods.placement.dimensions import shaped
 from devfix_codemods.placement.graph import Birth, Source
 from devfix_codemods.placement.indices import is_of_tensor, slices
+from devfix_codemods.placement.loaders import is_no_tensor
 from devfix_codemods.placement.moves import Moves
 from devfix_codemods.placement.naming import is_bound_to_host
 from devfix_codemods.placement.places import HOST, Place, Where, place_of
@@ -72,7 +73,7 @@ class Factories:
         link = "factory"
         scalar = False
         if converts:
-            if len(node.args) < 2 or self._is_tensor(node.args[1]) or self._is_of_moved(node.args[1]):
+            if len(node.args) < 2 or self._is_tensor(node.args[1], node.guard) or self._is_of_moved(node.args[1]):
                 return
             scalar, link = self._is_number(node.args[1])
             if node in self._shaped:
@@ -102,8 +103,9 @@ class Factories:
                 return True
         return False
 
-    def _is_tensor(self, given: Node) -> bool:
-        return self._kinds.of(given) is Kind.TENSOR and not self._kinds.is_row(given)
+    def _is_tensor(self, given: Node, guard: Guard) -> bool:
+        known = self._kinds.of(given) is Kind.TENSOR and not self._kinds.is_row(given)
+        return known and not is_no_tensor(given, guard)
 
     def _from_host(self, node: Node) -> None:
         """`torch.from_numpy(x)`"""

@@ -1,16 +1,22 @@
-"""Modules that one arm of a choice leaves as it makes them, where the others move theirs:
-`net = A().to(device) if small else B()`."""
+"""What one arm of a choice leaves as it makes it, where the others move theirs:
+`net = A().to(device) if small else B()`, and `y = y.to(device) if torch.is_tensor(y) else torch.tensor(y)`."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.items import choices, made_of
+from devfix_codemods.ir.keys import key
+from devfix_codemods.ir.nodes import Store, contradictory
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.device_conditions import asks_for_place
 from devfix_codemods.placement.naming import sounds_like_class
+from devfix_codemods.placement.places import Place, Where
 from devfix_codemods.placement.stateless_modules import is_stateless
+from devfix_codemods.placement.targets import moving_call
 from devfix_codemods.placement.together import supports
 
 if TYPE_CHECKING:
@@ -27,6 +33,10 @@ def left_arms(births: "Births") -> None:
                     births.graph.sources.pop(one, None)  # that says as little here as of the arm that is moved
                 births.made_beside(one)
                 supports(births.graph, one, moved, "arms")
+    for arms in _stored_arms(births):
+        _left_tensors(births, arms, lambda one, _: one.op is Op.CALL)
+    for arms in _all_arms(births):
+        _left_tensors(births, arms, lambda one, moved: not births.roots(moved).isdisjoint(made_of(one)))
 
 
 def _all_arms(births: "Births") -> Iterator[list[Node]]:
@@ -39,6 +49,58 @@ def _all_arms(births: "Births") -> Iterator[list[Node]]:
     for function in births.module.functions:
         if len(function.returns) > 1:
             yield [value for value, _ in function.returns]
+
+
+def _left_tensors(births: "Births", arms: Sequence[Node], is_alike: Callable[[Node, Node], bool]) -> None:
+    """What an arm makes belongs where another one takes what is alike: `y.to(device)`, `torch.as_tensor(y)`."""
+    places = {one: place for one in arms if (place := _place_of_tensor(births, one)) is not None}
+    for one in arms if places else ():
+        made = _left_tensor(births, one, arms)
+        alike = [place for moved, place in places.items() if made is not None and is_alike(made, moved)]
+        if made is not None and alike and alike[0].node is not None:
+            _belongs(births, made, alike[0].where, alike[0].node)
+
+
+def _belongs(births: "Births", made: Node, where: Where, there: Node) -> None:
+    if where is Where.DEVICE:
+        if not there.guard <= made.guard:
+            there = copy(there)  # the same expression, where it is not reached on the other arm alone
+            there.guard = made.guard
+        births.wanted_at(there)
+    births.graph.supports(made, there, "arms-one", made.guard)
+
+
+def _stored_arms(births: "Births") -> Iterator[list[Node]]:
+    """What the branches of a test store under one key: `labels[task] = …`."""
+    for function in births.module.functions:
+        stored: dict[object, list[Store]] = defaultdict(list)
+        for one in function.stores:
+            index = key(one.index) if one.index is not None else one.key
+            stored[one.base, index, one.is_attribute].append(one)
+        for row in stored.values():
+            arms = [row[0], *(one for one in row[1:] if contradictory(row[0].guard, one.guard))]
+            if len(arms) > 1:
+                yield [one.value for one in arms]
+
+
+def _place_of_tensor(births: "Births", arm: Node) -> Place | None:
+    """Where an arm takes a tensor: `y.to(device).long()`."""
+    moved = moving_call(arm)
+    if moved.op is not Op.CALL or not births.is_move(moved) or births.kinds.is_module(moved):
+        return None
+    place = births.place_of_move(moved)
+    return place if place is not None and place.where in {Where.DEVICE, Where.FOLLOWS} else None
+
+
+def _left_tensor(births: "Births", arm: Node, arms: Sequence[Node]) -> Node | None:
+    """The tensor that an arm makes in its own statement, under no condition that asks for a device, and that nothing
+    moves."""
+    for made in (arm, *births.roots(arm)):
+        known = births.graph.is_made(made) and made.statement is arm.statement and not has_device(made)
+        told = any(asks_for_place(arm.function, arm.guard ^ one.guard) for one in arms)
+        if known and not told and not births.moves_of(made) and not births.moves_of(arm):
+            return made
+    return None
 
 
 def _is_moved(births: "Births", arm: Node) -> bool:

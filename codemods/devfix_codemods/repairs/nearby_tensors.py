@@ -79,10 +79,13 @@ def _is_moved_on_condition(node: Node, move: Node) -> bool:
 
 def _is_born_on_host(analysis: Analysis, node: Node) -> bool:
     """Whether a value that the path goes through is misplaced as well, or is there on purpose, `x.cpu()`: it tells no
-    device."""
+    device. What it is on one path alone may be elsewhere on another."""
     births = analysis.births
-    sources = (one for root in births.roots(node) for one in analysis.graph.sources.get(root, ()))
-    return any(one.place.where is Where.HOST for one in sources)
+    ways = [births.roots(one) or {one} for one in choices(node)]
+    return bool(ways) and all(
+        any(one.place.where is Where.HOST for root in roots for one in analysis.graph.sources.get(root, ()))
+        for roots in ways
+    )
 
 
 def _is_tensor(analysis: Analysis, node: Node) -> bool:
