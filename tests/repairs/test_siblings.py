@@ -24,6 +24,21 @@ PREFETCHER = """
                 F.mse_loss(net(batches.x), batches.y).backward()
                 batches.load()
 """
+PAIRS = """
+    class Pairs(nn.Module):
+        def __init__(self, encoder, other, device):
+            super().__init__()
+            self.encoder, self.other, self.device = encoder, other, device
+        def forward(self, batch):
+            first = batch["first"]["x"]
+            second = batch["second"]["x"]
+            if first.dim() == 2:
+                first = first.unsqueeze(1)
+                second = second.unsqueeze(1)
+            first = first.to(self.device).float()
+            second = second.float()
+            return self.encoder(first), self.{second}(second)
+"""
 REPAIRED = {
     "attributes of one batch": (PREFETCHER.format(moved=""), "        self.y = self.y.to(device)\n"),
     "a twin of which another method is called": (
@@ -34,6 +49,10 @@ REPAIRED = {
             return rows, weights
         """,
         "    weights = torch.from_numpy(weights).to(device).float()\n",
+    ),
+    "a twin that goes through the same model by itself": (
+        PAIRS.format(second="encoder"),
+        "        second = second.float().to(self.device)\n",
     ),
     "a twin that is computed of what came together": (
         """
@@ -86,6 +105,7 @@ LEFT = {
             rows = sizes.repeat(2, 1)
             return ids, rows
     """,
+    "what goes through another model": PAIRS.format(second="other"),
     "a neighbour that nothing is done with": """
         from torch.utils.data import DataLoader
         def train(net: nn.Module, data, device):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import before_methods, name
+from devfix_codemods.ir.keys import before_methods, key, name
 from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.elements import link_of_part
 from devfix_codemods.placement.graph import OF_BATCHES, Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.operands import is_only_spread
+from devfix_codemods.placement.targets import moving_call
 from devfix_codemods.placement.together import supports
 
 if TYPE_CHECKING:
@@ -64,7 +65,12 @@ class ParallelStatements:
                 self._beside_moved_later(whole, [values.get(one.value) for one in near])
 
     def _beside(self, node: Node, shape: "_Shape", form: "_Form", near: dict[Node | None, "_Shape"]) -> None:
-        found = {one: each for one, each in near.items() if one is not None and self._is_moved(one)}
+        named = before_methods(node).statement is not node.statement  # else what has the method is a part by itself
+        found = {
+            one: each
+            for one, each in near.items()
+            if one is not None and self._is_moved(one) and (named or _move(one) is one)
+        }
         moved = {one: each for one, each in found.items() if self._are_alike(node, one)}
         if not moved and not shape.moves:
             moved = {
@@ -77,7 +83,8 @@ class ParallelStatements:
             if not self._is_of_array(node):
                 left = self._left(node)
                 self._births.beside_moved(left, None, link_of_part(left, self._births.kinds))
-            supports(self._births.graph, node, {one: [one] for one in twins or moved}, "twin" if twins else "family")
+            moves = {one: [_move(one)] for one in twins or moved}
+            supports(self._births.graph, node, moves, "twin" if twins else "family")
 
     def _beside_moved_later(self, node: Node, near: Sequence[Node | None]) -> None:
         """`x, y = cat(xs), cat(ys)`, each by its statement, of which others move several: `x = x.cuda()`."""
@@ -101,19 +108,31 @@ class ParallelStatements:
         return next((one for one in found if one is not None and effect(canonical(one)) is Effect.SEQUENCE), None)
 
     def _is_moved(self, node: Node) -> bool:
-        births = self._births
-        return births.is_move(node) and births.is_elsewhere(node) and not births.kinds.is_module(node)
+        births, move = self._births, _move(node)
+        return births.is_move(move) and births.is_elsewhere(move) and not births.kinds.is_module(node)
 
     def _goes_with(self, node: Node, twin: Node) -> bool:
         """Whether two values that are computed alike, of parts of one thing, are given to one call, or returned,
-        together."""
+        together, or are given to the same model one by one."""
         way, births = _way_to_first(node), self._births
         computed = _is_computed(node) and _is_computed(twin) and way[-1] is _way_to_first(twin)[-1]
         if any(births.is_move(one) or births.moves_of(one) for one in way):
             return False  # what it is a part of was moved as a whole
         users = births.module.users
         both = {*users.get(node, ())}.intersection(users.get(twin, ())) if computed else ()
-        return any(one.op is Op.SEQUENCE or (one.op is Op.CALL and node in one.args[1:]) for one in both)
+        together = any(one.op is Op.SEQUENCE or (one.op is Op.CALL and node in one.args[1:]) for one in both)
+        return together or (computed and not self._models_of(node).isdisjoint(self._models_of(twin)))
+
+    def _models_of(self, value: Node) -> set[object]:
+        """The models that are called with a value, and the parts of a module, by how they are written."""
+        users = self._births.module.users.get(value, ())
+        called = [one.args[0] for one in users if one.op is Op.CALL and one.args[1:2] == (value,)]
+        return {key(one) for one in called if self._births.kinds.is_module(one) or self._is_part(one)}
+
+    def _is_part(self, called: Node) -> bool:
+        """`self.encoder` of a module."""
+        own = called.op is Op.ATTR and called.args[0] is called.function.self_node
+        return own and called.function.owner in self._births.kinds.module_classes
 
     def _may_stay(self, node: Node) -> bool:
         """Whether a value is none that is moved, and may be a tensor that something is done with."""
@@ -168,6 +187,11 @@ def _are_columns(node: Node, twin: Node) -> bool:
     return one is not None and other is not None and one is not other and one.args[0] is other.args[0]
 
 
+def _move(node: Node) -> Node:
+    """The move in `x.to(device).float()`."""
+    return moving_call(node) if node.op is Op.CALL else node
+
+
 def _is_computed(node: Node) -> bool:
     return isinstance(node.syntax, ast.Call | ast.Subscript)
 
@@ -182,7 +206,7 @@ def _way_to_first(node: Node) -> list[Node]:
             way.append(one.args[1])
         elif one.op is Op.CALL and one.args[0].op is Op.ATTR and not name(one.args[0]):
             way.append(one.args[0].args[0])
-        elif one.op in _PARTS:
+        elif one.op in _PARTS or (one.op is Op.PHI and one.args[0] not in way):
             way.append(one.args[0])
     return way
 
