@@ -34,9 +34,10 @@ def made_and_called(kinds: "Kinds") -> None:
 
 
 def _is_unread_function(callee: Node) -> bool:
-    """A function of a package of which the catalogue says nothing."""
+    """A function of a package of which the catalogue says nothing, or by which a class of one makes its objects."""
     qualified = name(callee)
-    return qualified is not None and callee.op is Op.REF and effect(canonical(qualified)) is None
+    by_class = callee.op is Op.ATTR and callee.args[0].op is Op.REF and sounds_like_class(callee.args[0])
+    return qualified is not None and (callee.op is Op.REF or by_class) and effect(canonical(qualified)) is None
 
 
 def _is_called_model(made: Node) -> bool:

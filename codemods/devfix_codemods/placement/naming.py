@@ -38,7 +38,7 @@ _KEPT_OUT = re.compile(
 """`ema` is a word of its own in `net_ema`, and none in `semantic_heads`."""
 _OF_HOST = re.compile(r"(?i)(^|_)(cpu|host)(_|$)")
 _MODEL = re.compile(
-    r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|generator|discriminator|backbone|policy|critic|actor)\d*$"
+    r"(?i)(?:^|_)(?:model|net|network|encoder|decoder|classifier|generator|discriminator|backbone|policy|critic|actor)\d*$"
 )
 _OPTIMIZER = re.compile(r"(?i)optim|sched|scaler|(?:^|_)opt(?:$|_)")
 _NAMED = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL})
