@@ -22,9 +22,9 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than processors, for many tests wait for something. Not too many: each has a torch in memory."""
+    """Two workers more than processors, for many tests wait for something. Not too many: each has a torch in memory."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(processors, 8) + 1
+    return min(processors, 8) + 2
 
 
 @pytest.hookimpl(wrapper=True)

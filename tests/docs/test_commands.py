@@ -6,7 +6,7 @@ import console
 import pytest
 
 DOCS = Path(console.__file__).parent
-REPLAYS = {"README", "own-tests", "replay"}
+REPLAYS = {"README", "own-tests", "replay", "batch"}
 """What runs programs takes long."""
 PAGES = [page for page in [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"] if "```console" in page.read_text()]
 
