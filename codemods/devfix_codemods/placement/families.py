@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
-from devfix_codemods.ir import Class, Node, Op
+from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.items import choices, is_slice, made_of
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
@@ -271,9 +271,12 @@ class Families:
                         if root.op is Op.ATTR and root.args[0] is itself:
                             moved[str(root.extra)] = node
             if len(moved) > 1:
-                self._left_behind(owner, moved, moves_all=function.name in MOVING)
+                self._left_behind(owner, moved, function)
 
-    def _left_behind(self, owner: Class, moved: dict[str, Node], *, moves_all: bool) -> None:
+    def _left_behind(self, owner: Class, moved: dict[str, Node], function: Function) -> None:
+        moves_all, births = function.name in MOVING, self._births
+        kept = (one for one in function.stores if one.is_attribute and one.base is function.self_node)
+        placed = {one.key for one in kept if births.is_move(one.value) and births.is_elsewhere(one.value)}
         made = owner.methods.get("__init__") or owner.methods.get("__post_init__")
         places = {one: {ast.unparse(annotation)} for one, annotation in owner.annotations()}
         for stored, value in made.finals.items() if made is not None else ():
@@ -285,7 +288,8 @@ class Families:
         for attribute, makers in places.items():
             field = owner.field_of(attribute)
             belongs = not alike.isdisjoint(makers) or (moves_all and self._is_computed_with(field))
-            if attribute not in moved and self._kinds.of(field) is Kind.TENSOR and belongs:
+            left = attribute not in moved and attribute not in placed  # be it of what is computed of it
+            if left and self._kinds.of(field) is Kind.TENSOR and belongs:
                 self._births.beside_moved(field, None)
                 supports(self._graph, field, beside, "family")
 
