@@ -29,6 +29,7 @@ from devfix_codemods.placement.other_files import is_plain
 from devfix_codemods.placement.places import HOST, Where
 from devfix_codemods.placement.search import Conflict, ends
 from devfix_codemods.placement.strengths import STRENGTHS
+from devfix_codemods.placement.unmoved_copies import COPIED
 from devfix_codemods.placement.wanted_on_host import HOST_WINS, is_left_with_its_result, is_wanted_on_host
 from devfix_codemods.source import Source as File
 
@@ -344,9 +345,7 @@ SURELY_MET = 0.8
 """How sure it must be that a value meets one that is moved afterwards."""
 MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
-LEFT_BEHIND = frozenset(
-    {"kept-by-chooser", "kept-beside-constant", "fed-beside-device", "copied-beside-device", COPIED_RESULT}
-)
+LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant", "fed-beside-device", COPIED, COPIED_RESULT})
 """Values that are misplaced themselves, as the code around them says."""
 
 

@@ -28,6 +28,7 @@ from devfix_codemods.placement.parallel_statements import ParallelStatements
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain_tensors import PlainAttributes
 from devfix_codemods.placement.rows_of_values import Row, rows_of_values
+from devfix_codemods.placement.strengths import counted
 from devfix_codemods.placement.together import Together, supports
 from devfix_codemods.placement.twin_loops import is_kept_with_copies, twin_loops
 from devfix_codemods.placement.unmoved_copies import unmoved_copies
@@ -62,8 +63,9 @@ class Families:
         moved_where_made(self._births)
         left_arms(self._births)
         left_reads(self._births, self._joined)
-        UnusedDevices(self._births).all()
-        unmoved_copies(self._births)
+        devices = UnusedDevices(self._births)
+        devices.all()
+        unmoved_copies(self._births, devices)
         fed_models(self._births)
         PlainAttributes(self._births).all()
         self._copied_to_host()
@@ -311,7 +313,7 @@ class Families:
         for function in self._module.functions:
             calls = [one for one in function.nodes if one.op is Op.CALL and not is_thrown_away(one)]
             copied = [one.args[0].args[0] for one in calls if one.args[0].op is Op.ATTR and one.args[0].extra == "cpu"]
-            count = f"copied-{('one', 'two', 'many')[min(len(copied), 3) - 1]}" if copied else ""
+            count = counted("copied", len(copied)) if copied else ""
             for node in function.nodes if copied else ():
                 is_read = self._graph.is_born(node, {Birth.READER})
                 if is_read and not any(one in left or one in parts for one in self._births.roots(node)):

@@ -10,6 +10,7 @@ from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.kept_modules import MOVING
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.places import HOST, Where
+from devfix_codemods.placement.strengths import counted
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -28,7 +29,7 @@ def left_reads(births: "Births", joined: Joined) -> None:
         moved = [one for one in reads if _is_moved(births, one)]
         if not moved or _is_kept_moved(births, stored, moved) or any(_goes_anywhere(births, one) for one in stored):
             continue
-        link = f"{READ}-{('one', 'two', 'many')[min(len(moved), 3) - 1]}"
+        link = counted(READ, len(moved))
         for one in reads:
             users = births.module.users.get(one, ()) if one.function.name != "__init__" else ()
             computes = any(each.op in _COMPUTING for each in users)

@@ -237,8 +237,7 @@ class Moves:
 
     def _given_place(self, call: Node) -> Place:
         """The one device that a call gets; CUDA where that is the host, or another value's, or none is told."""
-        given = (keyword(call, "device"), *call.args[1:])
-        places = [place_of(one, self._kinds) for one in given if one is not None and self._kinds.of(one) is Kind.DEVICE]
+        places = (place_of(one, self._kinds) for one in call.args[1:] if self._kinds.of(one) is Kind.DEVICE)
         told = {one for one in places if one is not None and one.where is Where.DEVICE}
         return told.pop() if len(told) == 1 else CUDA
 

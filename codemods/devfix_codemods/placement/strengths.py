@@ -188,5 +188,18 @@ STRENGTHS: dict[str, float] = {
     "family-many": 0.85,
 }
 
+
+def counted(sort: str, count: int) -> str:
+    """The link of a `sort` by how many say it: `loop-one`, `loop-two`, `loop-many`."""
+    return f"{sort}-{_COUNTS[min(count, len(_COUNTS)) - 1]}"
+
+
+def sort_of(link: str) -> str:
+    """The sort of a link that `counted` made; any other link is its own."""
+    sort, _, count = link.rpartition("-")
+    return sort if count in _COUNTS else link
+
+
+_COUNTS = ("one", "two", "many")
 COSTS: dict[str, float] = {name: -log(strength) for name, strength in STRENGTHS.items()}
 """The same as lengths of edges: a path's length is the logarithm of its confidence."""

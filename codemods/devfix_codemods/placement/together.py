@@ -15,6 +15,7 @@ from devfix_codemods.placement.graph import Birth, Graph
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_length
 from devfix_codemods.placement.operands import is_only_returned
 from devfix_codemods.placement.places import Where, place_of, speaks_of_several
+from devfix_codemods.placement.strengths import counted
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -220,5 +221,4 @@ def supports(graph: Graph, member: Node, moved: dict[Node, list[Node]], sort: st
     """`member` belongs where the nearest of those that are `moved` goes."""
     nearest = min(moved, key=lambda each: abs(each.index - member.index))
     move = moved[nearest][-1]
-    link = f"{sort}-{('one', 'two', 'many')[min(len(moved), 3) - 1]}"
-    graph.supports(member, move, link, move.guard)
+    graph.supports(member, move, counted(sort, len(moved)), move.guard)

@@ -18,10 +18,9 @@ COPIED = "copied-beside-device"
 """The link of what is put as it is into a copy: `{name: value for name, value in batch.items()}`."""
 
 
-def unmoved_copies(births: "Births") -> None:
+def unmoved_copies(births: "Births", devices: UnusedDevices) -> None:
     """What is copied as it is belongs on the one device that a function does not use otherwise, or where a copy that
     is made of the same value on another path has its parts."""
-    devices = UnusedDevices(births)
     for function in births.module.functions:
         copied = list(_copied(births, function))
         if copied and (device := devices.only_unused(function)) is not None:

@@ -11,6 +11,7 @@ from devfix_codemods.placement.late_parts import ATTACHED
 from devfix_codemods.placement.left_reads import READ
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.strengths import sort_of
 from devfix_codemods.placement.unmoved_copies import COPIED
 from devfix_codemods.repairs.points import before
 from devfix_codemods.repairs.spelling import spelled
@@ -50,7 +51,7 @@ def born(conflict: Conflict) -> str:
     if conflict.is_of_copied_table:
         return f"`{text(conflict.birth.node)}` picks from what was copied to the host"
     (link, *_) = conflict.birth.links
-    how = _BORN_BY_LINK.get(link.removesuffix("-one").removesuffix("-two").removesuffix("-many"))
+    how = _BORN_BY_LINK.get(sort_of(link))
     return f"`{text(conflict.birth.node)}` {how or _BORN[conflict.birth.birth]}"
 
 
