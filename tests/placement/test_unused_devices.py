@@ -200,3 +200,44 @@ def test_a_device_that_is_only_shown_is_forgotten(placed, shown: str) -> None:
 def test_a_model_that_others_move_or_may_move(placed, inside: str, shown: str, given: str) -> None:
     program = SCRIPT.format(inside=inside, shown=shown, given=given)
     assert "zoo.load(options.name)" not in placed(program).births
+
+
+EMBED = """
+    def embed(rows, net, kept, device="cuda"):
+        for row in range(3):
+            kept.append({what}({made}).detach().cpu().numpy())
+        return kept
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "made"), [("measure", "torch.tensor(rows[row])"), ("net", "torch.tensor(rows[row]).to(device)")]
+)
+def test_what_is_handed_to_others_or_moved(placed, what: str, made: str) -> None:
+    assert "torch.tensor(rows[row])" not in placed(EMBED.format(what=what, made=made)).births
+
+
+def test_what_is_made_for_a_given_model_beside_a_forgotten_device(placed) -> None:
+    program = EMBED.format(what="net", made="torch.tensor(rows[row])").replace("rows, net,", "rows, net: nn.Module,")
+    assert placed(program).births == ["torch.tensor(rows[row])"]
+
+
+COPY = """
+    class Net(nn.Module):
+        def predict(self, batch, size, device):
+            part = {{name: {taken} for name, value in batch.items(){test}}}
+            return self(part)
+"""
+
+
+@pytest.mark.parametrize(
+    ("taken", "test"),
+    [("value[:size]", ""), ("value[:, :size].to(device)", ""), ("value[0]", ""), ("value[:, :size]", " if name")],
+)
+def test_copies_that_move_or_may_be_of_lists(placed, taken: str, test: str) -> None:
+    assert placed(COPY.format(taken=taken, test=test)).births == []
+
+
+@pytest.mark.parametrize("taken", ["value[:, :size]", "value[..., :size]"])
+def test_copies_of_slices_beside_a_forgotten_device(placed, taken: str) -> None:
+    assert placed(COPY.format(taken=taken, test="")).births == [taken]

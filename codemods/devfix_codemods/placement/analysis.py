@@ -31,6 +31,7 @@ from devfix_codemods.placement.search import Conflict, ends
 from devfix_codemods.placement.strengths import STRENGTHS
 from devfix_codemods.placement.unmoved_copies import COPIED
 from devfix_codemods.placement.wanted_on_host import HOST_WINS, is_left_with_its_result, is_wanted_on_host
+from devfix_codemods.placement.while_made import is_while_made
 from devfix_codemods.source import Source as File
 
 
@@ -145,13 +146,13 @@ class Analysis:
         found = self._ends.get(birth)
         if found is None:
             found = [one for one in ends(self.graph, birth) if _is_told(one)]
-            found = self._ends[birth] = [one for one in found if not _is_while_made(one, self.constraints)]
+            found = self._ends[birth] = [one for one in found if not is_while_made(one, self.constraints)]
         return found
 
     def itself(self, birth: Source) -> Conflict | None:
         """The strongest of the ways to what `birth` itself is, or may be; what it meets is not asked."""
         found = ends(self.graph, birth, _BACKWARDS)
-        return next((one for one in found if _is_told(one) and not _is_while_made(one, self.constraints)), None)
+        return next((one for one in found if _is_told(one) and not is_while_made(one, self.constraints)), None)
 
     def says_where(self, node: Node, by: Node) -> list[Conflict]:
         """All that says where a value is which `by` reads, the strongest first; its copies say nothing."""
@@ -208,6 +209,7 @@ class Analysis:
             return None
         found = self._ways(birth) if birth.birth in MADE else self.ends(birth)
         elsewhere = [one for one in found if not _is_host(one) and not self._ends_where_read(one)]
+        elsewhere = [one for one in elsewhere if not self._is_told_at_call(one)]
         if birth.birth is Birth.LOADER:
             elsewhere = [one for one in elsewhere if not self._is_of_inner(one)]
         if birth.birth in OF_BATCHES and self.constraints.joined.is_moved(birth.node):  # so it meets others of the host
@@ -251,6 +253,10 @@ class Analysis:
             for source in self.graph.sources.get(node, ())
             if source.by is not None and source.by.function is met.function and source.by.index > met.index
         )
+
+    def _is_told_at_call(self, conflict: Conflict) -> bool:
+        """Whether a value is misplaced where a call gives it, which is told by itself: other calls are fine."""
+        return any(step.node in self.births.left_by_calls for step in conflict.path)
 
     def _is_of_inner(self, conflict: Conflict) -> bool:
         """Whether the value holds a loader, or is one: a part of a part comes from that, and is told by itself."""
@@ -376,22 +382,3 @@ def _stays_elsewhere(host: Conflict, moved: Conflict) -> bool:
 
 def _is_host(conflict: Conflict) -> bool:
     return conflict.end.place.where is Where.HOST
-
-
-def _is_while_made(conflict: Conflict, constraints: Constraints) -> bool:
-    """Whether a tensor meets a module, or what it holds, while that is made: no `.to` has moved it.
-
-    What an attribute keeps of the value is met later; a module that an attribute keeps has moved until then.
-    """
-    end, making = conflict.end, constraints.constructing
-    if conflict.birth.birth is Birth.MODULE or conflict.birth.node.function not in making:
-        return False
-    if end.place.where not in {Where.MODULE, Where.CALLER}:
-        return False
-    meetings = [at for at, step in enumerate(conflict.path) if step.edge.turn is Turn.MEET]
-    kept = next((at for at, step in enumerate(conflict.path) if step.node.op is Op.FIELD), None)
-    if not meetings or (end.place.where is Where.CALLER and end.node.function in making):
-        return False
-    if kept is None or (end.place.where is Where.MODULE and meetings[-1] <= kept):
-        return True
-    return meetings[0] < kept and constraints.kinds.is_module(conflict.path[kept - 1].node)

@@ -84,6 +84,8 @@ class Births:
         """Calls of functions of other files of which each part that is unpacked is known to be made, moved or kept."""
         self.told_elsewhere: set[Node] = set()
         """Those that make what they give, or a part of it, on the host, and the parts of which that is known."""
+        self.left_by_calls: set[Node] = set()
+        """Calls of functions of this file whose results belong elsewhere, by what is done with those of other calls."""
         self.attached: dict[Node, Attachment] = {}
         """Modules that were put into one which was moved before."""
         self.unregistered: dict[Node, Holder] = {}
@@ -98,8 +100,8 @@ class Births:
         self.expecting = DeviceReads(module, kinds, self._roots)
         self._targets = Targets(kinds, undone)
         self._moves = Moves(kinds, graph, calls, self._targets, self._roots, imported, self.read_elsewhere)
-        handed = handed_over(module, kinds)
-        self._modules = Modules(module, kinds, graph, self.defaults, self._moves, self._roots, self.owned, handed)
+        self.handed = handed_over(module, kinds)
+        self._modules = Modules(module, kinds, graph, self.defaults, self._moves, self._roots, self.owned, self.handed)
         self._operands = Operands(kinds, self._moves)
         self._factories = Factories(self, self._moves)
         self._readers = Readers(self)

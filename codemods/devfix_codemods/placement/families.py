@@ -31,6 +31,7 @@ from devfix_codemods.placement.rows_of_values import Row, rows_of_values
 from devfix_codemods.placement.strengths import counted
 from devfix_codemods.placement.together import Together, supports
 from devfix_codemods.placement.twin_loops import is_kept_with_copies, twin_loops
+from devfix_codemods.placement.twin_values import twin_values
 from devfix_codemods.placement.unmoved_copies import unmoved_copies
 from devfix_codemods.placement.unused_devices import UnusedDevices
 
@@ -58,6 +59,7 @@ class Families:
         ParallelStatements(self._births, self._comes_from_outside, self._is_given_by_method).all()
         self._fields()
         twin_loops(self._births, self._joined)
+        twin_values(self._births, self._joined)
         Together(self._births).all()
         kept_modules(self._births)
         moved_where_made(self._births)

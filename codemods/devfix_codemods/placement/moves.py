@@ -100,8 +100,7 @@ class Moves:
         if any(self._moves_leaves(one) for one in node.args[1:]):
             return True
         return any(
-            one.op is not Op.CONST
-            and self._kinds.says(one, Kind.DEVICE)
+            (isinstance(one.extra, str) if one.op is Op.CONST else self._kinds.says(one, Kind.DEVICE))
             and (place := place_of(one, self._kinds)) is not None
             and place.where is not Where.HOST
             for one in node.args[1:]

@@ -97,7 +97,32 @@ def _may_be_module(owner: Class | None, kinds: Kinds) -> bool:
     if owner is None or owner in kinds.module_classes:
         return owner is not None
     bases = [one for each in owner.lineage() for one in each.bases]
-    return any(names(one) and names(one)[0].rpartition(".")[2] not in PLAIN_BASES for one in bases)
+    unread = any(names(one) and names(one)[0].rpartition(".")[2] not in PLAIN_BASES for one in bases)
+    return unread and not any(_trains(one, kinds) for one in owner.lineage())
+
+
+def _trains(owner: Class, kinds: Kinds) -> bool:
+    """`self.optimizer = torch.optim.Adam(self.net.parameters())`: whether objects of a class keep optimizers of their
+    parts, as trainers and agents do; a module is trained by others, or as a whole."""
+    return any(
+        store.is_attribute
+        and store.base is method.self_node
+        and kinds.of(store.value) is Kind.OPTIMIZER
+        and _is_of_parts(store.value, method)
+        for method in owner.methods.values()
+        for store in method.stores
+    )
+
+
+def _is_of_parts(optimizer: Node, method: Function, depth: int = 0) -> bool:
+    """Whether an optimizer gets the parameters of an attribute of the object whose method makes it."""
+    for one in optimizer.args[1:] if optimizer.op is Op.CALL else optimizer.args:
+        asked = one.args[0] if one.op is Op.CALL else one
+        if asked.op is Op.ATTR and asked.extra in _PARAMETERS:
+            return asked.args[0] is not method.self_node
+        if depth < MOST_WRAPPED and _is_of_parts(one, method, depth + 1):
+            return True
+    return False
 
 
 def _is_read(call: Node, kinds: Kinds) -> bool:
@@ -136,6 +161,9 @@ def _own(value: Node, kinds: Kinds, calls: dict[Node, Function], found: set[Node
             pending.append(one.args[0])
 
 
+MOST_WRAPPED = 4
+"""How deep the parameters may stand in what an optimizer gets: `Adam(chain(a.parameters(), b.parameters()))`."""
+_PARAMETERS = frozenset({"parameters", "named_parameters"})
 _PARTS = frozenset({"children", "named_children", "modules", "named_modules"})
 """Methods of modules that give the modules that they consist of."""
 _TAKING_OVER = frozenset({"append", "add_module", "register_module", "extend", "insert", "__init__", "__setattr__"})

@@ -176,6 +176,14 @@ class ParallelStatements:
         return any(self._births.graph.is_born(root, {Birth.ARRAY}) for root in self._births.roots(node))
 
 
+def exact_shape(value: Node) -> str | None:
+    """How an expression that makes a value reads, without the names of its values, its texts and its moves; None where
+    it is not the whole value of its assignment."""
+    statement = value.statement
+    whole = isinstance(statement, ast.Assign) and statement.value is value.syntax
+    return _Shape(statement.value).exact if whole and isinstance(statement, ast.Assign) else None
+
+
 def _takes_apart(statement: ast.Assign) -> bool:
     """`h, w = sample["size"]`: what is taken apart at once is not what stands in one piece beside it."""
     return isinstance(statement.targets[0], ast.Tuple) and not isinstance(statement.value, ast.Tuple)

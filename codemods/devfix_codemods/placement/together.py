@@ -11,11 +11,11 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import loaded_to
-from devfix_codemods.placement.graph import Birth, Graph
+from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_length
 from devfix_codemods.placement.operands import is_only_returned
-from devfix_codemods.placement.places import Where, place_of, speaks_of_several
-from devfix_codemods.placement.strengths import counted
+from devfix_codemods.placement.places import HOST, Where, place_of, speaks_of_several
+from devfix_codemods.placement.strengths import COSTS, counted
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -35,6 +35,8 @@ class Together:
         for node, sources in self._graph.sources.items():
             if any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources):
                 groups[node.function].append(node)
+        for call in self._calls_that_make():
+            groups[call.function].append(call)
         twins, usual = self._moved_twins(), self._usually_moved(groups)
         placed = [one for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one)]
         self._made_as_moved(groups, {_maker(one) for one in placed})
@@ -48,23 +50,60 @@ class Together:
                 stays = stays or self._counts_numbers(one) or self._is_updated_elsewhere(one)
                 if one not in moved and one not in left and self._is_used(one) and not stays:
                     alike = [each for each in twins.get(_twin(one), ()) if each not in self._births.moves_of(one)]
-                    common = _maker(one) in usual and not is_only_returned(one)  # whoever gets it places it
-                    near = [each for each in alike if common or each.function is one.function]
+                    near = [each for each in alike if each.function is one.function or self._is_meant(one, each, usual)]
                     self._belongs(one, moved, near)
+
+    def _calls_that_make(self) -> Iterator[Node]:
+        """The calls of functions of this file that make a module, and leave it where it is."""
+        births = self._births
+        for call, called in births.calls.items():
+            makes = call.args[0].op is not Op.CLASS and called.name != "__init__" and self._kinds.is_module(call)
+            if not makes or len(self._kinds.calls_of(called)) == 1:
+                continue
+            made = [root for value, _ in called.returns for root in births.roots(value)]
+            if made and all(self._is_left(one) for one in made):
+                yield call
+
+    def _links_of_made(self, call: Node) -> tuple[str, ...]:
+        """How surely what a function of this file gives is a module on the host: as surely as the least of it."""
+        called = self._births.calls[call]
+        made = (root for value, _ in called.returns for root in self._births.roots(value))
+        links = max((source.links for one in made for source in self._graph.sources[one]), key=_length)
+        return (*links, "handed-over") if call in self._births.handed else links
+
+    def _is_left(self, made: Node) -> bool:
+        """Whether a module is made here, surely holds tensors, and is moved by nothing."""
+        sources = self._graph.sources.get(made, ())
+        known = any(one.birth is Birth.MODULE and "maybe-bare" not in one.links for one in sources)
+        return known and not self._births.moves_of(made)
+
+    def _is_meant(self, module: Node, move: Node, usual: set[object]) -> bool:
+        """Whether the move of a twin in another function shows what is meant for a module: whoever gets what is only
+        returned places it, but for where the twin is returned, too."""
+        return _maker(module) in usual and (not is_only_returned(module) or self._is_returned(move))
+
+    def _is_returned(self, move: Node) -> bool:
+        returned = {root for value, _ in move.function.returns for root in self._births.roots(value)}
+        return not returned.isdisjoint(self._births.roots(move))
 
     def _made_as_moved(self, groups: dict[Function, list[Node]], makers: set[object]) -> None:
         """What makes a module that the program moves places none: `build(args)`, beside `build(args).cuda()`."""
         for one in (each for members in groups.values() for each in members):
-            if _maker(one) in makers and not self._births.moves_of(one):
+            if _maker(one) in makers and not self._births.moves_of(one) and one in self._graph.sources:
                 sources = self._graph.sources[one]
                 self._graph.sources[one] = [replace(each, links=tuple(map(_known, each.links))) for each in sources]
 
     def _usually_moved(self, groups: dict[Function, list[Node]]) -> set[object]:
-        """The makers of which half of the modules at least are moved: an oversight is no rule."""
-        made: Counter[object] = Counter()
+        """The makers whose modules are moved in half at least of the functions that make some: an oversight is no
+        rule."""
+        made: dict[tuple[object, Function], bool] = {}
         for module in {*self._births.movers, *(one for members in groups.values() for one in members)}:
-            made[_maker(module)] += 1 if self._births.moves_of(module) else -1
-        return {maker for maker, count in made.items() if count >= 0}
+            place = _maker(module), module.function
+            made[place] = made.get(place, False) or bool(self._births.moves_of(module))
+        count: Counter[object] = Counter()
+        for (maker, _), is_moved in made.items():
+            count[maker] += 1 if is_moved else -1
+        return {maker for maker, more in count.items() if more >= 0}
 
     def _on_host(self, callees: list[Node]) -> set[Node]:
         """What stands for the callees whose results are moved: those compute on the host, as they are meant to."""
@@ -108,6 +147,11 @@ class Together:
 
     def _belongs(self, module: Node, moved: dict[Node, list[Node]], twins: list[Node]) -> None:
         function = module.function
+        if module not in self._graph.sources:
+            if not moved and not twins:
+                return  # what the function makes is told by itself
+            self._births.left_by_calls.add(module)
+            self._graph.add(Source(module, HOST, Birth.MODULE, self._links_of_made(module)))
         if moved:
             supports(self._graph, module, moved, "modules")
         elif (near := self._move_beside(module)) is not None:
@@ -172,6 +216,10 @@ class Together:
     def _only_loads(self, device: Node) -> bool:
         """Whether a device only says where to load a state, which the parameters are filled from wherever they are."""
         return all(one.op is Op.CALL and loaded_to(one) is device for one in self._births.module.users.get(device, ()))
+
+
+def _length(links: tuple[str, ...]) -> float:
+    return sum(COSTS[one] for one in links)
 
 
 def _maker(module: Node) -> object:

@@ -33,12 +33,15 @@ def unmoved_copies(births: "Births", devices: UnusedDevices) -> None:
 
 def _copied(births: "Births", function: Function) -> Iterator[Node]:
     for made in function.nodes:
-        if made.op is not Op.COMPREHENSION or made.args[0].op is not Op.ITER or not _takes_all(made.syntax):
+        if made.op is not Op.COMPREHENSION or not _takes_all(made.syntax):
             continue
-        element, batch = made.args[0], made.args[0].args[0]
+        element = whole(made.args[0], {Op.ITEM})
+        if element.op is not Op.ITER:
+            continue
+        batch = element.args[0]
         known = births.kinds.of(batch) in _HOLDING and births.kinds.of(element) in _MOVABLE
         if known and any(map(_is_given, choices(batch))):
-            yield element
+            yield made.args[0]
 
 
 def _is_given(batch: Node) -> bool:
@@ -51,14 +54,22 @@ def _is_given(batch: Node) -> bool:
 def _takes_all(copy: object) -> bool:
     """Whether a comprehension takes all there is, and each under its own key."""
     match copy:
-        case ast.ListComp(elt=ast.Name(), generators=[ast.comprehension(ifs=[])]):
-            return True
+        case ast.ListComp(elt=element, generators=[ast.comprehension(ifs=[])]):
+            return _is_part(element)
         case ast.DictComp(
             key=ast.Name(id=key),
-            value=ast.Name(),
+            value=element,
             generators=[ast.comprehension(target=ast.Tuple(elts=[ast.Name(id=kept), ast.Name()]), ifs=[])],
         ):
-            return key == kept
+            return key == kept and _is_part(element)
+    return False
+
+
+def _is_part(element: ast.expr) -> bool:
+    """`value`, or `value[:, :size]`, which no list can be asked for."""
+    match element:
+        case ast.Name() | ast.Subscript(value=ast.Name(), slice=ast.Tuple(elts=[*_, ast.Slice()])):
+            return True
     return False
 
 

@@ -197,6 +197,7 @@ class UnusedDevices:
             and not any(effect(canonical(each)) is not None for each in names(one.args[0]))
             and (one.args[0].op is not Op.ATTR or method_effect(str(one.args[0].extra)) is None)
             and one.args[0] is not made
+            and not self._is_given(one.args[0])
             for one in users
         )
 
