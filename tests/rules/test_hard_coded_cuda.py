@@ -792,6 +792,23 @@ def test_a_script_gets_a_device(rule) -> None:
     assert after == program.replace(".cuda()", ".to(device)").replace("nn\n", f"nn\n\n{declared}\n", 1)
 
 
+OF_SCRIPT = (
+    "import torch\nfrom torch import nn\n"
+    "class Net(nn.Module):\n    def forward(self, x):\n        return torch.zeros(()){in_class}\n"
+    "def build(x):\n    return x{in_function}\n"
+    "if __name__ == '__main__':\n    rank, device = pick()\n    net = Net().to(device)\n    build(net(torch.zeros(3)))\n"
+)
+
+
+def test_a_name_that_only_the_script_has_is_none_for_a_class(rule) -> None:
+    assert rule.findings(OF_SCRIPT.format(in_class=".cuda()", in_function="")) == ()
+
+
+def test_a_name_that_the_script_has_is_one_for_what_it_calls(rule) -> None:
+    after = rule.unchanged_unless_unsafe(OF_SCRIPT.format(in_class="", in_function=".cuda()"))
+    assert after == OF_SCRIPT.format(in_class="", in_function=".to(device)")
+
+
 def test_a_main_block_gets_a_device_of_its_own(rule) -> None:
     program = HEAD + (
         "class Net(nn.Module):\n    pass\n"

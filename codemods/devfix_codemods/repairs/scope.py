@@ -14,6 +14,7 @@ from devfix_codemods.placement.places import Where, place_of, sounds_like_device
 from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.devices import may_name_device
 from devfix_codemods.repairs.points import Point, means_same
+from devfix_codemods.repairs.script_names import lacks_script_name
 
 _KEPT = ("device", "_device", "torch_device")
 _EARLY = frozenset({"__init__", "__post_init__", "__new__"})
@@ -22,12 +23,16 @@ _EARLY = frozenset({"__init__", "__post_init__", "__new__"})
 def devices_at(analysis: Analysis, point: Point, *, even_cuda: bool = False) -> Iterator[tuple[str, Node]]:
     """What was chosen as a device, and means that here: names, then attributes of the object, then those of others.
 
-    None of them is just another way to spell CUDA, unless that would do.
+    None of them is just another way to spell CUDA, unless that would do, and none is a name that only the script has
+    where others run the function, too.
     """
     seen: set[str] = set()
+    function = point.node.function
     for text, node in (*_names(point), *_of_object(analysis, point), *_used(analysis, point)):
-        if text not in seen and _is_chosen(analysis, node, even_cuda):
-            seen.add(text)
+        if text in seen or not _is_chosen(analysis, node, even_cuda):
+            continue
+        seen.add(text)
+        if not lacks_script_name(analysis, function, [text]):
             yield text, node
 
 

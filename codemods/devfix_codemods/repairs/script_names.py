@@ -1,7 +1,7 @@
 """Names that a file has only where it is run as a script: `if __name__ == "__main__": device = …`."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from textwrap import dedent
 
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, RewriteCall
@@ -15,10 +15,13 @@ def reads_script_name(analysis: Analysis, edit: Edit) -> bool:
     if not isinstance(edit, InsertStatement | ReplaceExpression | RewriteCall):
         return False
     function = _around(analysis, edit.anchor.line if isinstance(edit, InsertStatement) else edit.span.line)
-    if function is None:
-        return False
+    return function is not None and lacks_script_name(analysis, function, _words(edit))
+
+
+def lacks_script_name(analysis: Analysis, function: Function, words: Iterable[str]) -> bool:
+    """Whether one of these words is such a name in such a function."""
     bound = analysis.module.top.finals
-    words = {one for one in _words(edit) if _is_of_script(bound.get(one))}
+    words = {one for one in words if _is_of_script(bound.get(one))}
     outer = _outermost(analysis, function)
     home = [one for one in analysis.module.functions if outer.owner is not None and one.owner is outer.owner]
     inside = [one for one in analysis.module.functions if _outermost(analysis, one) in {outer, *home}]

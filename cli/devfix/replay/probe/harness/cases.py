@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .proposals import About, number_for, proposed
+from .proposals import About, number_for, parts_for, proposed
 from .shapes import at_rank, shape_of, with_size
 from .uses import Uses
 from .values import (
@@ -39,13 +39,15 @@ _LARGEST = 1 << 21
 class Failure:
     """An exception of a call. `focus` are the parameters that the failing line may have to do with, those first.
 
-    `keys` are those that a mapping in that line has.
+    `keys` are those that a mapping in that line has, and `learned` is what the function there reads of the object that
+    lacks something.
     """
 
     type: str
     message: str
     focus: tuple[tuple[str, str], ...] = ()
     keys: tuple[str, ...] = ()
+    learned: Uses | None = None
 
 
 @dataclass(frozen=True)
@@ -246,8 +248,7 @@ class Case:
                 for own in (Net("same"), Net("logits"), FUNCTION, Plain(2)):
                     yield from self.put(path, value.having(name, own))
             if isinstance(value, Named) and value.is_object and owner == "Namespace":
-                for part in self._named(name):
-                    yield from self.put(path, value.having(name, part))
+                yield from self._completed(path, value, name)
         yield from self.retyped(_types_having(name, self))
 
     def maker(self) -> Iterator[Arguments]:
@@ -267,8 +268,7 @@ class Case:
                     yield from self.put(path, Plain(known))
         for path, value in self.given.all():
             if isinstance(value, Named) and not value.is_object:
-                for part in self._named(name):
-                    yield from self.put(path, value.having(name, part))
+                yield from self._completed(path, value, name)
         yield from self.retyped(lambda path: [Named(((name, Tensor(shape_of(2))),))])
 
     def entries(self) -> Iterator[Arguments]:
@@ -375,6 +375,23 @@ class Case:
         yield from self.more_dimensions()
         yield from self.like_others()
         yield from self.other_kinds()
+
+    def _completed(self, path: Path, value: Named, name: str) -> Iterator[Arguments]:
+        """Settings that lack an attribute, or a dict that lacks an entry: all that is read of it there is put in."""
+        learned = self.failure.learned or Uses()
+        read = learned.names if value.is_object else learned.keys
+        known = dict(value.parts)
+        for one, uses in read.items():
+            if one not in known:
+                value = value.having(one, parts_for(str(one), uses)[0])
+        for part in parts_for(name, read[name])[:4] if name in read else self._named(name):
+            yield from self.put(path, value.having(name, part))
+
+    def keyed(self) -> Iterator[Arguments]:
+        """`list indices must be integers or slices, not str`: settings that are read by their keys."""
+        keys = self.failure.learned.keys if self.failure.learned is not None else {}
+        entries = tuple((one, parts_for(str(one), uses)[0]) for one, uses in keys.items())
+        yield from self.retyped(lambda path: [Named(entries)])
 
     def _named(self, name: str) -> list[Value]:
         """Values for an attribute or entry of that name."""

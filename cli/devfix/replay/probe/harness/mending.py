@@ -79,6 +79,7 @@ _MENDS: tuple[tuple[str, Callable[[Case], Iterator[Arguments]]], ...] = (
     (r"IndexError: list index out of range", Case.no_items),
     (r"'(?:\w+\.)*(\w+)' object has no attribute '(\w+)'", Case.attribute),
     (r"KeyError: '?([^']+)'?", Case.key),
+    (r"indices must be integers or slices, not str", Case.keyed),
     (r"can only concatenate list", Case.numbers_listed),
     (r"object is not callable", Case.no_call),
     (r"'Namespace' object is not subscriptable|argument of type 'Namespace' is not iterable", Case.entries),

@@ -354,10 +354,14 @@ def _object(about: About, uses: Uses) -> Value:
 
 def _part(about: About, uses: Uses, name: str) -> Value:
     """A value for an attribute or an entry."""
+    return parts_for(name, uses, about.rank, about.is_host)[0]
+
+
+def parts_for(name: str, uses: Uses, rank: int = 2, is_host: bool = False) -> list[Value]:
+    """Values for an attribute or an entry of that name, the likeliest first."""
     parameter = inspect.Parameter(name if name.isidentifier() else "entry", inspect.Parameter.KEYWORD_ONLY)
-    inner = About(parameter, uses, None, about.rank, about.is_host)
-    listed: list[Value] = [*_by_uses(inner, uses, name), *_by_name(inner)]
-    return listed[0]
+    inner = About(parameter, uses, None, rank, is_host)
+    return list(dict.fromkeys((*_by_uses(inner, uses, name), *_by_name(inner))))
 
 
 _LISTED = r"(List|Sequence|Iterable|list|Tuple|tuple)\["

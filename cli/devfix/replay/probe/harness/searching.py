@@ -17,6 +17,7 @@ from .. import errors
 from .calling import DRIVER, Attempt, Caller, TooSlow
 from .cases import Failure
 from .driver import Target
+from .learned import learned
 from .mending import Mender
 from .proposals import About, proposed
 from .reading import keys_at
@@ -176,8 +177,10 @@ class Search:
             return  # other arguments are on the same device
         if isinstance(getattr(error, "obj", None), torch.nn.Module) and error.name in self._subject.new_attributes:  # type: ignore[attr-defined]
             return  # a module has what the program reads of it, and no more
+        trace = attempt.trace
+        read = learned(error, trace, inside(self._root))
         yield from self._mender.mended(
-            given, Failure(type(error).__name__, str(error)[:2000], self._focus(attempt), keys_at(attempt.trace))
+            given, Failure(type(error).__name__, str(error)[:2000], self._focus(attempt), keys_at(trace), read)
         )
 
     def _focus(self, attempt: Attempt) -> tuple[tuple[str, str], ...]:
