@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .proposals import About, number_for, parts_for, proposed
+from .proposals import About, is_settings, number_for, parts_for, proposed, settings_for
 from .shapes import at_rank, shape_of, with_size
 from .uses import Uses
 from .values import (
@@ -381,22 +381,18 @@ class Case:
         learned = self.failure.learned or Uses()
         read = learned.names if value.is_object else learned.keys
         known = dict(value.parts)
+        values = settings_for if is_settings(str((path.name, *path.inside)[-1])) else parts_for
         for one, uses in read.items():
             if one not in known:
-                value = value.having(one, parts_for(str(one), uses)[0])
-        for part in parts_for(name, read[name])[:4] if name in read else self._named(name):
+                value = value.having(one, values(str(one), uses)[0])
+        for part in values(name, read.get(name, Uses()))[:4]:
             yield from self.put(path, value.having(name, part))
 
     def keyed(self) -> Iterator[Arguments]:
         """`list indices must be integers or slices, not str`: settings that are read by their keys."""
         keys = self.failure.learned.keys if self.failure.learned is not None else {}
-        entries = tuple((one, parts_for(str(one), uses)[0]) for one, uses in keys.items())
+        entries = tuple((one, settings_for(str(one), uses)[0]) for one, uses in keys.items())
         yield from self.retyped(lambda path: [Named(entries)])
-
-    def _named(self, name: str) -> list[Value]:
-        """Values for an attribute or entry of that name."""
-        parameter = inspect.Parameter(name if name.isidentifier() else "entry", inspect.Parameter.KEYWORD_ONLY)
-        return proposed(About(parameter, Uses(), None, 2))[:4]
 
 
 def _types_having(name: str, case: Case) -> Callable[[Path], list[Value]]:

@@ -345,11 +345,38 @@ _DATASETS = re.compile(r"(^|_)data_?set$")
 
 
 def _dict(about: About, uses: Uses) -> Named:
-    return Named(tuple((key, _part(about, inner, str(key))) for key, inner in uses.keys.items()))
+    return Named(tuple((key, _entry(about, inner, str(key))) for key, inner in uses.keys.items()))
 
 
 def _object(about: About, uses: Uses) -> Value:
-    return Named(tuple((name, _part(about, inner, name)) for name, inner in uses.names.items()), is_object=True)
+    return Named(tuple((name, _entry(about, inner, name)) for name, inner in uses.names.items()), is_object=True)
+
+
+def _entry(about: About, uses: Uses, name: str) -> Value:
+    return settings_for(name, uses)[0] if is_settings(about.name) else _part(about, uses, name)
+
+
+def is_settings(name: str) -> bool:
+    """Whether a value is called as settings are."""
+    return _SETTINGS.search(name.lower()) is not None
+
+
+def settings_for(name: str, uses: Uses) -> list[Value]:
+    """Values for an attribute, or an entry, of settings, the likeliest first: those hold numbers, texts and lists, and
+    hardly a tensor."""
+    listed = parts_for(name, uses)
+    if (uses.methods | set(uses.names)) & _TENSOR_NAMES:
+        return listed
+    plain = [_with_numbers(one, name) for one in listed if not isinstance(one, Tensor)]
+    return [*dict.fromkeys(plain), *(one for one in listed if isinstance(one, Tensor))]
+
+
+def _with_numbers(value: Value, name: str) -> Value:
+    """Lists of numbers in the place of lists of tensors."""
+    if isinstance(value, Items) and not value.is_loader:
+        parts = (Plain(number_for(name)) if isinstance(one, Tensor) else one for one in value.parts)
+        return replace(value, parts=tuple(parts))
+    return value
 
 
 def _part(about: About, uses: Uses, name: str) -> Value:
@@ -384,7 +411,9 @@ _ANNOTATIONS: tuple[tuple[str, Callable[[About], Iterable[Value]]], ...] = (
     (r"Callable", lambda about: [FUNCTION]),
 )
 
+_CARDS = Plain(source="[0] if torch.cuda.is_available() else []")
 _NAMES: tuple[tuple[re.Pattern[str], Callable[[About], Iterable[Value]]], ...] = (
+    (re.compile(r"^(gpu|device|cuda)_?ids$|^gpus$"), lambda about: [_CARDS]),
     (re.compile(r"device"), lambda about: [DEVICE]),
     (re.compile(r"dtype"), lambda about: [DTYPE]),
     (re.compile(r"^(generator|rng)$"), lambda about: [GENERATOR]),
