@@ -305,7 +305,8 @@ class Constraints:
         attributes = self.births.attributes
         if not attributes.is_plain(owner, attribute):
             return False
-        return function.name != "__init__" or owner.field_of(attribute) not in attributes.registered
+        begins = function.name == "__init__" or function in self.constructing
+        return not begins or owner.field_of(attribute) not in attributes.registered
 
     def _attribute_of_module(self, base: Node, value: Node) -> None:
         if self.kinds.is_module(base) and self.kinds.is_module(value):

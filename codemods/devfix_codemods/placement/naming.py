@@ -15,6 +15,9 @@ _OTHERWISE = re.compile(
 )
 _NUMBERS = re.compile(r"(?i)(^|_)(id|idx|key|word)s?$")
 _COUNTS = re.compile(r"(?i)^(i|n|nb|num|number_of)_|_(size|count|idx)$")
+_FACTORS = re.compile(
+    r"(?i)(^|_)(temp|temperature|ratio|scale|factor|bound|lr|rate|alpha|beta|gamma|eps|epsilon|momentum|decay|coef|tau)$"
+)
 _FUNCTIONS = re.compile(r"(?i)(^|_)(fn|func|function|callback|hook)s?$")
 _TEXTS = re.compile(
     r"(?i)(^|_)(text|caption|path|file|filename|sentence|title|url)(?:s|_(?:type|key|name|field|col|column)s?)?$"
@@ -78,6 +81,11 @@ def sounds_like_function(node: Node) -> bool:
 def sounds_like_count(node: Node) -> bool:
     """`n_samples`, `num_classes`, `i_batch`, `beam_size`"""
     return isinstance(node.extra, str) and _COUNTS.search(node.extra) is not None
+
+
+def sounds_like_factor(word: str) -> bool:
+    """`temperature`, `io_ratio`, `lr`: what scales others, mostly a number."""
+    return _FACTORS.search(word) is not None
 
 
 def _called(node: Node) -> Iterator[str]:

@@ -28,6 +28,20 @@ def is_treated_as_tensor(kinds: Kinds, value: Node, *, arithmetic: bool = True) 
     return False
 
 
+def is_no_array(kinds: Kinds, value: Node) -> bool:
+    """Whether something is done with a value, under whatever name and by whatever function of the file it is given to,
+    that no array of numpy takes."""
+    found = [value]
+    for one in found:  # grows
+        for user in kinds.module.users.get(one, ()):
+            asked = user.op is Op.ATTR and user.args[0] is one and user.extra in _OF_TENSORS_ALONE
+            if asked or (user.op is Op.CALL and one in user.args[1:] and _computes(kinds, user)):
+                return True
+            if len(found) < MOST_VALUES:
+                found += (each for each in _names(kinds, user, one) if each not in found)
+    return False
+
+
 def _is_input(kinds: Kinds, value: Node) -> bool:
     """Whether a value is what the `forward` of a module gets."""
     function = value.function
@@ -82,4 +96,15 @@ def _computes(kinds: Kinds, call: Node) -> bool:
 
 
 _ASKED = frozenset({"shape", "ndim", "dtype", "layout", "requires_grad", "is_cuda", "is_leaf", "device", "size"})
+_OF_TENSORS_ALONE = rows.TENSOR_ONLY | {
+    "device",
+    "cpu",
+    "cuda",
+    "to",
+    "requires_grad",
+    "is_cuda",
+    "grad",
+    "size",
+    "numpy",
+}
 _COMPUTING = frozenset({Effect.LIKE, Effect.MEET, Effect.ARITHMETIC, Effect.SAME, Effect.DRAW, Effect.SYNC})

@@ -11,6 +11,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import loaded_to
+from devfix_codemods.placement.device_conditions import is_of_accelerator
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_length
 from devfix_codemods.placement.operands import is_only_returned
@@ -50,8 +51,10 @@ class Together:
                 stays = stays or self._counts_numbers(one) or self._is_updated_elsewhere(one)
                 if one not in moved and one not in left and self._is_used(one) and not stays:
                     alike = [each for each in twins.get(_twin(one), ()) if each not in self._births.moves_of(one)]
+                    alike = [each for each in alike if not self._is_of_accelerator(each, one)]
                     near = [each for each in alike if each.function is one.function or self._is_meant(one, each, usual)]
-                    self._belongs(one, moved, near)
+                    beside = {each: by for each, by in moved.items() if not self._is_of_accelerator(each, one)}
+                    self._belongs(one, beside, near)
 
     def _calls_that_make(self) -> Iterator[Node]:
         """The calls of functions of this file that make a module, and leave it where it is."""
@@ -79,8 +82,12 @@ class Together:
 
     def _is_meant(self, module: Node, move: Node, usual: set[object]) -> bool:
         """Whether the move of a twin in another function shows what is meant for a module: whoever gets what is only
-        returned places it, but for where the twin is returned, too."""
-        return _maker(module) in usual and (not is_only_returned(module) or self._is_returned(move))
+        returned places it, but for where the twin is returned, too. Of tests, each is for itself."""
+        return (
+            not self._births.defaults.is_test
+            and _maker(module) in usual
+            and (not is_only_returned(module) or self._is_returned(move))
+        )
 
     def _is_returned(self, move: Node) -> bool:
         returned = {root for value, _ in move.function.returns for root in self._births.roots(value)}
@@ -170,7 +177,7 @@ class Together:
         """A move of something else to a device in the function of a module."""
         births, own = self._births, set(self._births.moves_of(module))
         moves = (one for one in module.function.nodes if births.is_move(one) and births.is_elsewhere(one))
-        return next((one for one in moves if one not in own), None)
+        return next((one for one in moves if one not in own and not self._is_of_accelerator(one, module)), None)
 
     def _moved_twins(self) -> dict[object, list[Node]]:
         """The moves of modules, by what makes them."""
@@ -179,6 +186,11 @@ class Together:
             if module.op is Op.CALL and self._kinds.is_module(module):
                 found[_twin(module)] += [one for one in moves if self._births.is_elsewhere(one)]
         return found
+
+    def _is_of_accelerator(self, moved: Node, module: Node) -> bool:
+        """Whether what is moved is made only where there is an accelerator, and the module is not."""
+        made = self._births.roots(moved) or {moved}
+        return all(is_of_accelerator(one, module, self._graph.host_only) for one in made)
 
     # Devices at hand
 
@@ -199,6 +211,8 @@ class Together:
     def _is_device(self, bound: str, node: Node) -> bool:
         if "device" not in bound or speaks_of_several(bound) or node in self._births.callees:
             return False
+        if node.op is Op.REF and bound != "device":
+            return False  # `from tools import apply_device`, a function
         if not self._is_read(bound, node) or (node.op is Op.PARAM and self._only_loads(node)):
             return False
         place = place_of(node, self._kinds)

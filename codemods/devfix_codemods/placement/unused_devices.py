@@ -11,6 +11,7 @@ from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.placement.arguments import calls_builtin, has_device, is_optional, makes_parameter
 from devfix_codemods.placement.calls import parameters
+from devfix_codemods.placement.device_conditions import is_of_accelerator
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.naming import sounds_like_model
@@ -220,16 +221,17 @@ class UnusedDevices:
             if has_device(node) and self._makes(node) and place.where is not Where.HOST:
                 told[node.function].append(node)
         for function, members in bare.items():
-            beside = told.get(function, ())
-            joined = self._joined(members) if beside else set()
+            all_told = told.get(function, ())
+            joined = self._joined(members) if all_told else set()
             alike: dict[str, list[Node]] = defaultdict(list)
-            for one in beside:
+            for one in all_told:
                 alike[_making(one)].append(one)
-            for one in members if beside else ():
+            for one in members if all_told else ():
+                beside = [each for each in all_told if not is_of_accelerator(each, one, self._graph.host_only)]
                 on_host = self._uses.ends_on_host(one) or self._is_taken_for_host(one)
-                if one in joined or on_host or self._is_taken_along(one) or self._picks(one):
+                if not beside or one in joined or on_host or self._is_taken_along(one) or self._picks(one):
                     continue  # moved alone, it would meet the others on the host, where workers read it
-                self._left_out(one, beside, alike.get(_making(one), ()))
+                self._left_out(one, beside, [each for each in alike.get(_making(one), ()) if each in beside])
 
     def _left_out(self, made: Node, told: Sequence[Node], alike: Sequence[Node]) -> None:
         """A factory, beside those that are told a device: one `alike` says as much as many others, and more where both

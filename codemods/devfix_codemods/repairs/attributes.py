@@ -38,12 +38,15 @@ class Buffer:
 
 def kept(analysis: Analysis, conflict: Conflict) -> Kept | None:
     """The attribute in which the value of a conflict is kept before it meets another one."""
+    found: Node | None = None
+    inside = 0  # of how many lists and dicts
     for step in conflict.path:
         if step.edge.turn is Turn.MEET and step.node.op is not Op.FIELD:
-            return None
-        if step.node.op is Op.FIELD and step.edge.turn is Turn.UP:
-            return _kept_in(analysis, step.node)
-    return None
+            break
+        inside += (step.edge.link == "element") - (step.edge.turn is Turn.OUT)
+        if found is None and step.node.op is Op.FIELD and step.edge.turn is Turn.UP:
+            found = step.node
+    return _kept_in(analysis, found) if found is not None and inside <= 0 else None
 
 
 def _kept_in(analysis: Analysis, field: Node) -> Kept | None:

@@ -1,5 +1,6 @@
 """Where a conflict is cut: by the kind of birth, as near to the birth as a device can be named."""
 
+import ast
 from collections.abc import Iterator
 from itertools import islice, takewhile
 
@@ -12,6 +13,7 @@ from devfix_codemods.placement.elements import does_to_tensor
 from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.graph import Source as Placed
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.tensors_by_use import is_no_array
 from devfix_codemods.placement.unregistered import UNREGISTERED
 from devfix_codemods.repairs.averaged import taken_along
 from devfix_codemods.repairs.callers import suits_callers
@@ -22,6 +24,7 @@ from devfix_codemods.repairs.factories import array, factory
 from devfix_codemods.repairs.host_callers import leaves_half, meets_encoding, meets_host, operands_left
 from devfix_codemods.repairs.late_moves import before_copy
 from devfix_codemods.repairs.modules import beside_kept, beside_module, made_module, where_given
+from devfix_codemods.repairs.nearby_tensors import asks_factor
 from devfix_codemods.repairs.readers import copies, wanted_on_host
 from devfix_codemods.repairs.repeated_moves import moved_again
 from devfix_codemods.repairs.script_names import reads_script_name
@@ -129,6 +132,7 @@ def _safety(analysis: Analysis, conflict: Conflict, cut: Cut) -> Safety:
         (wanted_on_host(analysis, conflict) and not cut.copies and not cut.with_whole)
         or not is_surely_tensor(analysis, conflict)
         or not suits_callers(analysis, conflict, at_call=cut.at_call)
+        or asks_factor(analysis, conflict, [cut.title])
     ):
         return Safety.SUGGESTION
     follows = harmless and not conflict.is_supported and conflict.birth.birth is not Birth.READER
@@ -155,7 +159,7 @@ def _may_be_array(analysis: Analysis, conflict: Conflict) -> bool:
         return False
     if any(analysis.kinds.says(one, Kind.ARRAY) for one in _made_of(conflict.birth.node)):
         return True
-    if reader is not None and _is_of_numpy(reader) and _is_only_declared(analysis, conflict.birth.node):
+    if reader is not None and _is_of_arrays(reader) and _may_be_given_array(analysis, conflict.birth.node):
         return True
     return analysis.kinds.of(conflict.birth.node) not in _COPIED and not _is_of_moved(analysis, conflict)
 
@@ -169,15 +173,23 @@ def _gets_array(analysis: Analysis, read: Node) -> bool:
     return any(analysis.kinds.of(one) is Kind.ARRAY for one in found)
 
 
-def _is_of_numpy(reader: Node) -> bool:
-    return any(one.startswith("numpy.") for one in names(reader.args[0]))
+def _is_of_arrays(reader: Node) -> bool:
+    """Whether a function is one of a library that computes with arrays."""
+    return any(one.partition(".")[0] in _OF_ARRAYS for one in names(reader.args[0]))
 
 
-def _is_only_declared(analysis: Analysis, node: Node) -> bool:
-    """Whether nothing but its annotation says that a parameter is a tensor: people call arrays so as well."""
-    if node.op is not Op.PARAM or analysis.kinds.given.get(node):
-        return False
-    return not any(does_to_tensor(one, node) for one in analysis.module.users.get(node, ()))
+def _may_be_given_array(analysis: Analysis, node: Node) -> bool:
+    """Whether nothing shows that a parameter gets a tensor, and no array, be it annotated as one: people call arrays so
+    as well, but then do nothing with them that is done with tensors."""
+    found = [node]
+    for one in found:  # grows
+        if one.op is not Op.PARAM or is_no_array(analysis.kinds, one):
+            return False
+        used = any(does_to_tensor(user, one) for user in analysis.module.users.get(one, ()))
+        if used and "Tensor" in ast.unparse(getattr(one.syntax, "annotation", None) or ast.Constant(None)):
+            return False
+        found += (each for each in analysis.kinds.given.get(one, ()) if each not in found)
+    return True
 
 
 def _made_of(value: Node) -> Iterator[Node]:
@@ -190,6 +202,7 @@ def _made_of(value: Node) -> Iterator[Node]:
 
 _VIEWS = frozenset({"reshape", "squeeze", "transpose", "flatten", "ravel", "view"})
 """Methods that arrays and tensors have."""
+_OF_ARRAYS = frozenset({"numpy", "cv2", "scipy", "skimage", "sklearn", "pandas"})
 _COPIED = frozenset({Kind.TENSOR, Kind.SEQUENCE})
 
 

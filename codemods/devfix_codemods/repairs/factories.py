@@ -94,6 +94,8 @@ def array(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cu
 def _where_unpacked(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`states, actions = memory.sample(n)`: what a function gives is moved where its caller has a name for it."""
     for at, step in enumerate(conflict.path):
+        if step.edge.link == "element":
+            return  # a list that holds it has no `.to`
         if step.edge.site < 0 and step.edge.turn is Turn.UP and step.node.op is Op.ITEM:
             if isinstance(step.node.syntax, ast.Name):
                 there = as_of(conflict, at)

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir.keys import name
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
@@ -32,7 +33,7 @@ def named(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suff
 
 def _is_device(analysis: Analysis, node: Node) -> bool:
     """Whether an attribute is called a device, is none of a tensor, and is given to a call."""
-    if node.op not in {Op.ATTR, Op.REF} or not str(node.extra).endswith("device"):
+    if node.op not in {Op.ATTR, Op.REF} or not str(node.extra).endswith("device") or name(node) == "torch.device":
         return False
     place = place_of(node, analysis.kinds)
     if place is None or place.where is not Where.DEVICE:

@@ -1,7 +1,8 @@
 """The device of a tensor at hand: one that lives where the conflict ends, and has a name here."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from devfix_codemods.catalogue import Kind
@@ -13,7 +14,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.annotations import names_other_object
 from devfix_codemods.placement.arguments import calls_builtin, is_none
 from devfix_codemods.placement.graph import MADE, Turn
-from devfix_codemods.placement.naming import sounds_like_class, sounds_like_count
+from devfix_codemods.placement.naming import sounds_like_class, sounds_like_count, sounds_like_factor
 from devfix_codemods.placement.non_tensors import (
     is_distribution,
     is_function,
@@ -26,7 +27,7 @@ from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.tensors_by_use import is_treated_as_tensor
 from devfix_codemods.repairs.nearby_modules import of_module
-from devfix_codemods.repairs.points import Point
+from devfix_codemods.repairs.points import Point, before
 from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.repairs.unnamed_values import attributes_at, device_side, items_at, parts_of_objects_at
 
@@ -40,6 +41,8 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
             continue  # a name that is bound on some paths alone may mean nothing here
         if point.is_none(node) or _is_none_on_some_path(node, point):
             continue
+        if sounds_like_factor(bound) and may_be_factor(analysis, node):
+            continue
         if _is_tensor(analysis, node) and _is_given(node, point) and not may_be_number(node, point.guard):
             tensor = analysis.kinds.of(node) is Kind.TENSOR and not _may_be_given_number(analysis, node)
             known = tensor or _has_its_device_read(node)
@@ -51,6 +54,25 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
     for text in chain.from_iterable(at_hand):
         yield Suffix(f".to({text}.device)", f"{text}.device", follows=True)
     yield from of_module(analysis, conflict, point)
+
+
+def may_be_factor(analysis: Analysis, node: Node) -> bool:
+    """Whether nothing is known of a value but arithmetic with it: numbers take that as well."""
+    return (
+        node.op in {Op.PARAM, Op.OPERATION}
+        and node is not node.function.self_node
+        and is_treated_as_tensor(analysis.kinds, node)
+        and analysis.kinds.of(node) is None
+        and not is_treated_as_tensor(analysis.kinds, node, arithmetic=False)
+    )
+
+
+def asks_factor(analysis: Analysis, conflict: Conflict, texts: Iterable[str]) -> bool:
+    """Whether one of several texts asks such a value for its device: `bound.device`."""
+    point = before(conflict.birth.node)
+    asked = {one for text in texts for one in _ASKED.findall(text)}
+    named = (point.binds(one) for one in asked) if point is not None else ()
+    return any(one is not None and may_be_factor(analysis, one) for one in named)
 
 
 def _may_be_given_number(analysis: Analysis, node: Node) -> bool:
@@ -191,3 +213,6 @@ def _is_annotated(parameter: Node) -> bool:
 
 def _asks_for_none(user: Node) -> bool:
     return user.op is Op.PHI or (user.op is Op.COMPARE and any(one.extra is None for one in user.args[1:]))
+
+
+_ASKED = re.compile(r"(?<![\w.])(\w+)\.device\b")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from devfix_codemods.catalogue import Kind, canonical
 from devfix_codemods.catalogue.torch import PARAMETERS
 from devfix_codemods.ir import Class, Function, Node, Op
-from devfix_codemods.ir.keys import names
+from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.graph import MADE, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -70,8 +71,16 @@ def attributes_at(analysis: Analysis, conflict: Conflict, point: Point) -> Itera
             rebound = point.environment.get((itself, str(one.extra)), None if function.name == "__init__" else one)
             if _is_born_on_host(analysis, owner.field_of(str(one.extra))) or point.is_none(one):
                 continue
+            if _is_asked_for_none(one) and (("none", key(one)), False) not in point.guard | point.node.guard:
+                continue
             if analysis.kinds.of(one) is Kind.TENSOR and rebound in {one, owner.field_of(str(one.extra))}:
                 yield f"{itself.extra}.{one.extra}"
+
+
+def _is_asked_for_none(attribute: Node) -> bool:
+    """Whether the function asks somewhere if an attribute is None: then it may be."""
+    asked = (one for one in attribute.function.nodes if one.op is Op.COMPARE and key(one.args[0]) == key(attribute))
+    return any(is_none(each) for one in asked for each in one.args[1:])
 
 
 def carried_by(owner: Class) -> str | None:
@@ -79,11 +88,11 @@ def carried_by(owner: Class) -> str | None:
     made = owner.methods.get("__init__")
     if made is None:
         return None
-    for key, value in made.finals.items():
+    for stored, value in made.finals.items():
         called = names(value.args[0]) if value.op is Op.CALL else ()
         is_parameter = any(canonical(one) in PARAMETERS for one in called)
-        if is_parameter and not isinstance(key, str) and key[0] is made.self_node:
-            return key[1]
+        if is_parameter and not isinstance(stored, str) and stored[0] is made.self_node:
+            return stored[1]
     return _buffer_of(made)
 
 

@@ -81,7 +81,8 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
     others = [one for one in operands(operation) if one is not operand and kinds.of(one) is Kind.TENSOR]
     others = [one for one in others if not kinds.says_surely(one, Kind.NUMBER) and not _is_made_of(one, conflict)]
     syntax = operand_syntax(operand, operation)
-    if syntax is None or (operand is not conflict.birth.node and kinds.says(operand, Kind.SEQUENCE)):
+    holds = operand.op in _HOLDING or any(kinds.says(operand, one) for one in (Kind.SEQUENCE, Kind.MAPPING))
+    if syntax is None or (operand is not conflict.birth.node and holds):
         return  # `(h, c)` has no `.to`
     shown = [edge.other for one in others for edge in analysis.graph.edges[one] if edge.turn is Turn.SAME]
     for other in (*others, *(one for one in shown if one not in kinds.rows)):
@@ -107,4 +108,5 @@ def _count_uses(node: Node) -> int:
     return sum(node in one.args and one.op in _USING for one in node.function.nodes)
 
 
+_HOLDING = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
 _USING = frozenset({Op.OPERATION, Op.CALL, Op.COMPARE, Op.SEQUENCE})

@@ -143,10 +143,14 @@ def _is_built(module: str, root: Path) -> bool:
 
 
 def _broken(attempt: Attempt, root: Path) -> str | None:
-    """What the project imports from outside that is there, but cannot be imported for want of something else."""
+    """What the project imports from outside that is there, but cannot be imported: for want of something else, or since
+    it does not fit to what is installed beside it, as a `torchvision` that was built for another torch."""
     frames = [trace.tb_frame for trace in attempt.trace]
     ours = [(index, frame) for index, frame in enumerate(frames) if frame.f_code.co_filename.startswith(str(root))]
-    if not isinstance(attempt.error, ImportError) or not ours or ours[-1][0] == len(frames) - 1:
+    error = attempt.error
+    if not isinstance(error, Exception) or errors.device_error(error) is not None:
+        return None
+    if not ours or ours[-1][0] == len(frames) - 1:
         return None
     frame = ours[-1][1]
     line = attempt.trace[ours[-1][0]].tb_lineno
@@ -154,7 +158,8 @@ def _broken(attempt: Attempt, root: Path) -> str | None:
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)) and node.lineno <= line <= (node.end_lineno or 0):
             named = [node.module] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
-            return next((name for name in named if name), None)
+            whole = next((name for name in named if name), None)
+            return whole if whole is None or isinstance(error, ImportError) else whole.partition(".")[0]
     return None
 
 

@@ -100,7 +100,8 @@ class Trying(Part):
         return name not in {bound for one in ast.walk(self.tree) for bound in _bound_in(one)}
 
     def _is_patched(self, statement: Any) -> bool:
-        return any(not self._target.before[line - 1] for line in range(statement.lineno, statement.end_lineno + 1))
+        """Whether a statement is of the lines that are judged: others that the patch concerns are judged by themselves."""
+        return any(statement.lineno <= line <= statement.end_lineno for line in self._target.lines)
 
     def judge(self, line: int, holds: bool) -> None:
         """Take a condition to hold that does not, from now on; but none that never does."""
