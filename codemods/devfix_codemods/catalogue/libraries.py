@@ -241,6 +241,11 @@ METHODS_OF_TENSORS = frozenset(
 """Functions of numpy that ask a tensor for its method, its attribute of the same name, or its type, or pick from it: a
 copy changes nothing. Of a list they make an array."""
 
+VIEWS_OF_ARRAYS = frozenset(
+    "flatten ravel reshape squeeze transpose swapaxes astype copy repeat clip round cumsum cumprod take view".split()
+)
+"""Methods of arrays that give arrays, whatever they are given."""
+
 REDUCTIONS = frozenset(
     f"numpy.{one}"
     for one in (

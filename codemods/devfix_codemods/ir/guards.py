@@ -4,7 +4,7 @@ import ast
 from collections.abc import Hashable, Sequence
 
 from devfix_codemods.ir.keys import key, name
-from devfix_codemods.ir.nodes import ALWAYS, Guard, Literal, Node, Op
+from devfix_codemods.ir.nodes import ALWAYS, Function, Guard, Literal, Node, Op
 from devfix_codemods.ir.versions import State
 
 MOST_LITERALS = 12
@@ -26,6 +26,12 @@ def joined(first: Guard, second: Guard) -> Guard:
         return first
     both = first | second
     return both if len(both) <= MOST_LITERALS else first
+
+
+def held_at_end(function: Function) -> Guard:
+    """What holds wherever a function ends in order: what is asserted in it, or raised if not."""
+    ends = [*(guard for _, guard in function.returns), *((function.exit,) if function.exit is not None else ())]
+    return frozenset[Literal]().union(*ends[:1]).intersection(*ends)
 
 
 def covers(guards: Sequence[Guard]) -> bool:

@@ -30,7 +30,7 @@ from devfix_codemods.placement.places import HOST, Where
 from devfix_codemods.placement.search import Conflict, ends
 from devfix_codemods.placement.strengths import STRENGTHS
 from devfix_codemods.placement.unmoved_copies import COPIED
-from devfix_codemods.placement.wanted_on_host import HOST_WINS, is_left_with_its_result, is_wanted_on_host
+from devfix_codemods.placement.wanted_on_host import HOST_WINS, is_left_with_its_result, without_neighbours
 from devfix_codemods.placement.while_made import is_while_made
 from devfix_codemods.source import Source as File
 
@@ -220,8 +220,8 @@ class Analysis:
             elsewhere = [one for one in elsewhere if not (one.is_of_index and one.end.place.where is Where.CALLER)]
         if birth.birth in MADE | OF_BATCHES and elsewhere:
             elsewhere = [one for one in self._before_moves(birth, elsewhere, found) if not self._is_read_behind(one)]
-            elsewhere = [one for one in elsewhere if not (one.begins_beside and is_wanted_on_host(one, found))]
             elsewhere = [one for one in elsewhere if not is_left_with_its_result(one, found)]
+        elsewhere = without_neighbours(elsewhere, found) if birth.birth in _LEFT_ON_HOST else elsewhere
         if birth.by is not None and birth.by.op is Op.ITEM:  # what is not moved here may be on the host as well
             elsewhere = [one for one in elsewhere if one.end.birth is Birth.MOVE]
         if birth.birth is Birth.READER:
@@ -341,6 +341,7 @@ def _asks_others(conflict: Conflict) -> bool:
     return conflict.begins_beside or conflict.end.links in _OF_CALLERS
 
 
+_LEFT_ON_HOST = MADE | OF_BATCHES | {Birth.MODULE}
 _FIELDS = frozenset({"field", "field-of-constructor", "field-rewritten", "field-carried"})
 """Links by which a value of an earlier statement is taken for one that a later statement leaves."""
 _OF_CALLERS = frozenset({("parameter",), ("unread",)})

@@ -147,6 +147,8 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
     device = keyword(call, "device")
     if device is not None:
         kinds.say(device, Kind.DEVICE, 2)
+    if method in libraries.VIEWS_OF_ARRAYS and kinds.of(base) is Kind.ARRAY:
+        kinds.say(call, Kind.ARRAY, 1)
     if method == "transpose" and len(call.args) > 3:  # tensors swap two axes
         kinds.say(base, Kind.ARRAY, 3)
         kinds.say(call, Kind.ARRAY, 9)

@@ -5,9 +5,8 @@ from collections import defaultdict
 from collections.abc import Set
 
 from devfix_codemods.catalogue import Kind, method_effect
-from devfix_codemods.ir import Function, Guard, Node, Op
-from devfix_codemods.ir.guards import covers
-from devfix_codemods.ir.nodes import Literal
+from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.guards import covers, held_at_end
 from devfix_codemods.placement import imported_calls
 from devfix_codemods.placement.arguments import keyword, loaded_to, replaced
 from devfix_codemods.placement.calls import bound
@@ -61,7 +60,7 @@ class Moves:
     def may_miss(self, moves: list[Node], value: Node) -> bool:
         """Whether all moves stand behind conditions, which ask for something else than a device, that a value of the
         same function need not fulfil: what is asserted holds on all ways out of it."""
-        held = value.guard | _held_at_end(value.function)
+        held = value.guard | held_at_end(value.function)
         conditions = [one.guard - held for one in moves if one.function is value.function]
         host = self._graph.host_only
         if not moves or len(moves) != len(conditions) or covers(conditions):
@@ -273,9 +272,3 @@ class Moves:
 
 def _birth_at(place: Place) -> Birth:
     return Birth.CHOSEN_HOST if place == HOST else Birth.MOVE
-
-
-def _held_at_end(function: Function) -> Guard:
-    """What holds wherever a function ends in order: what is asserted in it, or raised if not."""
-    ends = [*(guard for _, guard in function.returns), *((function.exit,) if function.exit is not None else ())]
-    return frozenset[Literal]().union(*ends[:1]).intersection(*ends)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from devfix_codemods.ir.guards import covers
+from devfix_codemods.ir.nodes import Guard, Literal, Node, Op
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.search import Conflict
 
@@ -16,7 +17,25 @@ def is_wanted_on_host(conflict: Conflict, found: Sequence[Conflict]) -> bool:
     What it meets on each branch of a choice it meets: rows are gathered by one branch for the first, by another for
     the rest.
     """
-    return covers([one.guard - conflict.guard for one in found if _asks_for_host(conflict, one)])
+    known = conflict.guard | _held_where_used(conflict.birth.node)
+    return covers([one.guard - known for one in found if _asks_for_host(conflict, one)])
+
+
+def without_neighbours(elsewhere: Sequence[Conflict], found: Sequence[Conflict]) -> list[Conflict]:
+    """Those of several conflicts that do not rest on the neighbours of what is wanted on the host."""
+    return [one for one in elsewhere if not (one.begins_beside and is_wanted_on_host(one, found))]
+
+
+def _held_where_used(value: Node) -> Guard:
+    """What holds wherever anything is done with a value, or given to it, as what is asserted before."""
+    users = [one.guard for one in value.function.module.users.get(value, ()) if not _only_asks(one)]
+    return frozenset[Literal]().union(*users[:1]).intersection(*users)
+
+
+def _only_asks(user: Node) -> bool:
+    """`metric.compute()`"""
+    calls = user.function.module.users.get(user, ()) if user.op is Op.ATTR else ()
+    return bool(calls) and all(one.op is Op.CALL and len(one.args) == 1 for one in calls)
 
 
 def is_left_with_its_result(conflict: Conflict, found: Sequence[Conflict]) -> bool:

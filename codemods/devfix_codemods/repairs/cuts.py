@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from itertools import islice, takewhile
 
-from devfix_codemods.catalogue import Kind
+from devfix_codemods.catalogue import Kind, canonical, effect
 from devfix_codemods.findings import Fix, Safety
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import method_name, names
@@ -12,6 +12,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.elements import does_to_tensor
 from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.graph import Source as Placed
+from devfix_codemods.placement.naming import sounds_like_class
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.tensors_by_use import is_no_array
 from devfix_codemods.placement.unregistered import UNREGISTERED
@@ -165,12 +166,23 @@ def _may_be_array(analysis: Analysis, conflict: Conflict) -> bool:
 
 
 def _gets_array(analysis: Analysis, read: Node) -> bool:
-    """Whether a caller in this file gives an array for what is read: that has no `.cpu()`, wherever others are."""
+    """Whether a caller in this file gives an array for what is read, or a class of another file makes it: that has no
+    `.cpu()`, wherever others are."""
     found = [*_made_of(read)]
+    if any(map(_is_of_unread_class, found)):
+        return True
     for one in found:  # grows
         given = analysis.kinds.given.get(one, ())
         found += (each for value in given for each in _made_of(value) if each not in found)
     return any(analysis.kinds.of(one) is Kind.ARRAY for one in found)
+
+
+def _is_of_unread_class(value: Node) -> bool:
+    """`Mask.ones_like(net)`: an object that a class of another file makes, whose `numpy` may give anything."""
+    callee = value.args[0] if value.op is Op.CALL else value
+    made = callee.args[0] if callee.op is Op.ATTR else callee
+    unread = not any(effect(canonical(one)) is not None or one.startswith("torch.") for one in names(callee))
+    return value.op is Op.CALL and unread and bool(names(made)) and sounds_like_class(made)
 
 
 def _is_of_arrays(reader: Node) -> bool:
