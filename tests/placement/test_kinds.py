@@ -73,7 +73,7 @@ USED = {
     "by a function of tensors": ("def f(x):\n    probe(x)\n    torch.relu(x)", Kind.TENSOR),
     "by both operands of a product": ("def f(x, y):\n    probe(y)\n    torch.matmul(x, y)", Kind.TENSOR),
     "by the other operand of a method": ("def f(x):\n    probe(x)\n    torch.zeros(3, 3).mm(x)", Kind.TENSOR),
-    "by the number that a method takes": ("def f(d):\n    probe(d)\n    torch.zeros(3).gather(d, i)", None),
+    "by the number that a method takes": ("def f(d):\n    probe(d)\n    torch.zeros(3).gather(d, i)", Kind.NUMBER),
     "as a mask": ("def f(m):\n    probe(m)\n    torch.zeros(3).masked_fill(m, 0.0)", Kind.TENSOR),
     "compared, for a mask": ("def f(m):\n    probe(m)\n    torch.zeros(3).masked_fill(m == 0, 0.0)", Kind.TENSOR),
     "compared, for a choice": ("def f(m):\n    probe(m)\n    torch.where(m > 0, 1, 0)", Kind.TENSOR),

@@ -14,6 +14,7 @@ from devfix_codemods.ir.keys import method_name, name, names
 from devfix_codemods.ir.simple import REGISTERING
 from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.arrays import of_numpy, taken_as_array
+from devfix_codemods.placement.dimension_arguments import dimensions_given
 from devfix_codemods.placement.indices import compared, indices, slices_columns
 from devfix_codemods.placement.naming import sounds_like_optimizer
 
@@ -40,6 +41,7 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
     taken_as_array(kinds, call, qualified)
     if qualified.startswith("torch."):
         _tensors(kinds, call, qualified)
+        dimensions_given(kinds, call, qualified.rpartition(".")[2], 1)
         if qualified.startswith("torch.optim.") and qualified.rpartition(".")[2][:1].isupper():
             kinds.say(call, Kind.OPTIMIZER, 3)
         for argument, word in zip(call.args[1:], call.extras):
@@ -133,6 +135,8 @@ def of_method(kinds: "Kinds", call: Node, callee: Node) -> None:
     if method in _OF_TEXTS:
         _is_text(kinds, base)
     _operand(kinds, call, base, method)
+    if kinds.of(base) is Kind.TENSOR or method in rows.TENSOR_ONLY:
+        dimensions_given(kinds, call, method, 0)
     if method in REGISTERING and owner is not None and len(call.args) > 1 and owner.sets(str(call.args[1].extra)):
         kinds.say(owner.field_of(str(call.args[1].extra)), Kind.TENSOR, 3)
     if method in libraries.MODULE_MAKERS and isinstance(base.extra, Class) and base.extra in kinds.module_classes:
