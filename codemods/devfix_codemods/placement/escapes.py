@@ -10,6 +10,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.arguments import takes_name
 from devfix_codemods.placement.births import Births
+from devfix_codemods.placement.calls import moved_by
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.strengths import COSTS, STRENGTHS
 
@@ -116,7 +117,7 @@ class Escapes:
         births = self._births
         if alias in self._written or (alias is not module and alias in births.owned):
             return True
-        if alias.op is Op.FIELD and alias.extra in self._moved_by_name:
+        if alias.op is Op.FIELD and alias.extra in self._moved_by_name | self._moved_from_outside:
             return True
         moves = births.moves_of(alias)
         return any(
@@ -182,6 +183,14 @@ class Escapes:
             and (owner := births.class_of(moved.args[1])) is not None
             for attribute in owner.stored
         }
+
+    @cached_property
+    def _moved_from_outside(self) -> set[str]:
+        """The attributes that files move which import this one, and speak of a class of it: `session.net.cuda()`."""
+        births = self._births
+        others = {one for owner in births.module.classes for one in births.imported.importing(owner.name)}
+        moved = (before for one in others for node in one.of(Op.CALL) if (before := moved_by(node)) is not None)
+        return {str(one.extra) for one in moved if one.op is Op.ATTR}
 
 
 def _moves_wrapper(move: Node) -> bool:

@@ -278,7 +278,7 @@ def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
         kinds.say(base, Kind.TENSOR, 2 if method != "size" or len(call.args) > 1 else 1)
     if method == "eval" and _is_part_of_module(kinds, base):
         kinds.say(base, Kind.MODULE)
-    if method in rows.MODULE_ONLY:
+    if method in rows.MODULE_ONLY and (method != "train" or _only_switches(kinds, call)):
         kinds.say(base, Kind.MODULE, 3)
     if method == "eval" and len(call.args) == 1:  # that of a table gets an expression
         kinds.say(base, Kind.MODULE, 1)
@@ -294,6 +294,13 @@ def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
     if method == "backward":
         kinds.say(base, Kind.TENSOR, 3)
     _axes(kinds, call, base, method)
+
+
+def _only_switches(kinds: "Kinds", call: Node) -> bool:
+    """`net.train()`, `net.train(is_training)`, as against `trainer.train(loader, epochs)`."""
+    given = call.args[1:]
+    data = any(one.op in {Op.SEQUENCE, Op.MAPPING} or kinds.of(one) in _DATA for one in given)
+    return len(given) < 2 and set(call.extras) <= {None, "mode"} and not data
 
 
 def _axes(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
@@ -374,3 +381,4 @@ _SELF_METHODS = _CASTS | {"eval", "train", "requires_grad_", "share_memory", "ap
 """Methods whose result is of the kind of their receiver."""
 UNKNOWN = frozenset({Op.PARAM, Op.ITEM, Op.CALL})
 """What may be of any kind."""
+_DATA = frozenset({Kind.TENSOR, Kind.LOADER, Kind.DATASET, Kind.ARRAY, Kind.TEXT, Kind.MODULE})
