@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 
+from devfix_codemods.findings import Fix
 from devfix_codemods.ir import Function, Node, Op, lower
 from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.nodes import contradictory, forget
@@ -58,6 +59,8 @@ class Analysis:
         self._ends: dict[Source, list[Conflict]] = {}
         self.written: dict[Conflict, tuple[bool, bool]] = {}
         """Whether a conflict has a fix that is more than a suggestion, and a safe one, as far as that was asked."""
+        self.remedies: dict[Conflict, tuple[Conflict, Fix] | None] = {}
+        """The fixes of conflicts, as far as they were asked for."""
 
     @cached_property
     def constraints(self) -> Constraints:

@@ -103,7 +103,7 @@ class ParallelStatements:
     def _joined_by(self, node: Node) -> str | None:
         """The function of torch that joins rows to a value, or to what is wrapped: `Variable(torch.cat(rows))`."""
         roots = [one for one in self._births.roots(node) if one.op is Op.CALL]
-        wrapped = [one.args[1] for one in roots if len(one.args) > 1 and one.args[1].op is Op.CALL]
+        wrapped = [one.args[1] for one in roots if len(one.args) == 2 and one.args[1].op is Op.CALL]
         found = (name(one.args[0]) for one in (*roots, *wrapped))
         return next((one for one in found if one is not None and effect(canonical(one)) is Effect.SEQUENCE), None)
 

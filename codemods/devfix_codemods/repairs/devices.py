@@ -12,7 +12,7 @@ from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_optional
-from devfix_codemods.placement.graph import MADE
+from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.conditions import (
@@ -39,6 +39,7 @@ def suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[S
     """The ways to write the move at `point`, the best first; those that may fail without an accelerator last."""
     doubtful: list[Suffix] = []
     for one in _suffixes(analysis, conflict, point):
+        one = one.of_encoding if conflict.birth.birth is Birth.ENCODING else one
         if not _is_bound(analysis, one, point):
             continue
         written = conditional(analysis, conflict, point, one)

@@ -18,6 +18,7 @@ from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs import wording
 from devfix_codemods.repairs.cuts import SUGGESTION, left_behind, repair
+from devfix_codemods.repairs.operand_pairs import no_safer_than_operands
 from devfix_codemods.source import Source, Span
 
 _OF_TORCH = (b"torch", b"sentence_transformers", b".detach().numpy()", b"return_tensors")
@@ -109,7 +110,8 @@ def findings(
             if told[1].edits in repaired:
                 continue  # a value of two branches is moved once
             repaired.add(told[1].edits)
-            finding = _finding(analysis, source, told[0], code, name, told[1])
+            fix = no_safer_than_operands(analysis, *told, lambda one: remedy(analysis, source, one))
+            finding = _finding(analysis, source, told[0], code, name, fix)
         elif left is not None:
             advice = (
                 f"`{wording.text(left)}` (line {left.line}), which it meets, has to move with it: nothing moves that."
@@ -124,6 +126,12 @@ def findings(
 def remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conflict, Fix] | None:
     """The repair of a conflict, or of another that its value has: that may be one that names a device, or, of what is
     made here, one with a tensor at hand that it surely meets, so that the repair may be trusted more."""
+    if conflict not in analysis.remedies:
+        analysis.remedies[conflict] = _remedy(analysis, source, conflict)
+    return analysis.remedies[conflict]
+
+
+def _remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conflict, Fix] | None:
     others = (one for one in analysis.ends(conflict.birth) if one.end.place.where is not Where.HOST)
     best: tuple[Conflict, Fix] | None = None
     enough = _ENOUGH.get(conflict.birth.birth, _TRUST)

@@ -45,6 +45,17 @@ class Suffix:
         given = ", ".join(ast.get_source_segment(code, one) or "" for one in told)
         return replace(self, text=f"{head.removeprefix('_')}({given})")
 
+    @property
+    def of_encoding(self) -> "Suffix":
+        """The same for what a tokenizer gives, which has `to`, and no `cuda`."""
+        code = f"_{self.text}"
+        call = ast.parse(code, mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "cuda":
+            return self
+        told = call.args[0] if call.args else None
+        device = '"cuda"' if told is None else ast.get_source_segment(code, told) or '"cuda"'
+        return replace(self, text=f".to({device})")
+
     def title(self, name: str, sibling: str | None = None) -> str:
         """What a move does, in words: "Move `y` to `device`, as `x` is"."""
         where = (
