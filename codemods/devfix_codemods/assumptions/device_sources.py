@@ -13,10 +13,10 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.findings import Safety
 from devfix_codemods.ir import Class, Function, Guard, Node, Op
-from devfix_codemods.ir.keys import before_methods, key, name
+from devfix_codemods.ir.keys import before_methods, key, name, names
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_asked_for_none, is_none, is_optional
-from devfix_codemods.placement.graph import Birth, Source
+from devfix_codemods.placement.graph import Birth, Source, Turn
 from devfix_codemods.placement.naming import sounds_like_model
 from devfix_codemods.placement.places import CUDA, Place, Where
 from devfix_codemods.placement.search import Conflict
@@ -125,6 +125,8 @@ class Followings:
             if end.place.where is Where.HOST or end.node in own or self._is_spelled(end):
                 continue
             if self._crosses_move(conflict) or _is_within(conflict, sources) or _came_together(end.node, own):
+                continue
+            if not any(step.edge.turn is Turn.MEET for step in conflict.path) and _was_there(here, end.node):
                 continue
             sure = conflict.confidence * exp(sum(COSTS[one] for one in end.links))
             if sure >= LIKELY:
@@ -246,6 +248,15 @@ def _sources(here: Node) -> set[Node]:
     for one in found:  # grows
         found += (each for each in one.args if each.index < here.index and each not in found)
     return set(found)
+
+
+def _was_there(here: Node, end: Node) -> bool:
+    """`one_hot(x).cuda()`: whether what is moved was where a tensor is, of which it was computed and which nothing
+    meets it with: to follow that is no move."""
+    origin = before_methods(here)
+    given = origin.args[1:] if origin.op is Op.CALL and names(origin.args[0]) else ()
+    joined = any(end in one.args for one in here.function.nodes if one.op is Op.OPERATION)
+    return end in given and not joined
 
 
 def _is_within(conflict: Conflict, sources: set[Node]) -> bool:
