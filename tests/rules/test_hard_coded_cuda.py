@@ -796,7 +796,8 @@ OF_SCRIPT = (
     "import torch\nfrom torch import nn\n"
     "class Net(nn.Module):\n    def forward(self, x):\n        return torch.zeros(()){in_class}\n"
     "def build(x):\n    return x{in_function}\n"
-    "if __name__ == '__main__':\n    rank, device = pick()\n    net = Net().to(device)\n    build(net(torch.zeros(3)))\n"
+    "if __name__ == '__main__':\n    rank, device = pick()\n    net = Net().to(device)\n"
+    "    build(net(torch.zeros(3)))\n"
 )
 
 

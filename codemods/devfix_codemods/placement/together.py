@@ -211,8 +211,6 @@ class Together:
     def _is_device(self, bound: str, node: Node) -> bool:
         if "device" not in bound or speaks_of_several(bound) or node in self._births.callees:
             return False
-        if node.op is Op.REF and bound != "device":
-            return False  # `from tools import apply_device`, a function
         if not self._is_read(bound, node) or (node.op is Op.PARAM and self._only_loads(node)):
             return False
         place = place_of(node, self._kinds)
