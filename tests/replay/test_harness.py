@@ -205,6 +205,37 @@ class Made(Base):
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
 
 
+SETTINGS_ELSEWHERE = """
+import torch
+
+
+class Base:
+    def __init__(self, opt):
+        self.opt = opt
+        assert opt.phase in ("train", "test"), "a phase"
+        self.cards = opt.gpu_ids
+        self.device = torch.device(f"cuda:{self.cards[0]}" if self.cards else "cpu")
+        self.extent = opt.extent["height"], opt.extent["width"]
+
+
+class Scaled(Base):
+    def __init__(self, opt):
+        super().__init__(opt)
+        self.first = torch.zeros(3, device=self.device)
+
+    def scaled(self, times):
+        noise = torch.zeros(3)
+        return self.first + noise * times
+"""
+
+
+@pytest.mark.slow
+def test_settings_get_what_the_function_asks_that_lacks_something(drive: Drive) -> None:
+    """A base asks them for what the class itself never speaks of, and compares it with two words."""
+    result = drive(SETTINGS_ELSEWHERE, "noise = torch.zeros(3)", "noise = torch.zeros(3, device=self.device)")
+    assert result.verdict.kind in {Kind.CONFIRMED, Kind.CONDITIONAL}, result.verdict.reason
+
+
 @pytest.mark.slow
 def test_a_training_loop_gets_a_model_and_batches_on_the_host(drive: Drive) -> None:
     text = """
@@ -441,6 +472,38 @@ def test_packages_that_are_not_there_get_stand_ins(drive: Drive) -> None:
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
     assert result.harness is not None
     assert sorted(result.harness.absent) == ["absent_other", "absent_package"]
+
+
+UNFIT = """
+import torch
+import {package}
+
+
+def positions(x):
+    {package}.note(x)
+    where = torch.arange(x.shape[1])
+    return x + where
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "has_stand_in"),
+    [
+        ("operator fittings::nms does not exist", True),
+        ("Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!", False),
+    ],
+)
+def test_a_package_that_cannot_be_imported_gets_a_stand_in(
+    drive: Drive, tree: Path, said: str, has_stand_in: bool
+) -> None:
+    installed = tree / "site-packages"
+    installed.mkdir()
+    (installed / "fittings.py").write_text(f"raise RuntimeError({said!r})\n")
+    text = f"import sys\nsys.path.append({str(installed)!r})\n" + UNFIT.format(package="fittings")
+    result = drive(text, "torch.arange(x.shape[1])", "torch.arange(x.shape[1], device=x.device)")
+    absent = result.harness.absent if result.harness is not None else ()
+    assert ("fittings" in absent) is has_stand_in, (result.verdict.reason, absent)
 
 
 def test_a_module_of_a_package_that_is_not_there_has_what_that_would_give_it(drive: Drive) -> None:
