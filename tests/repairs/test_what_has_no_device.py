@@ -112,3 +112,17 @@ def test_what_a_class_of_another_file_makes_is_not_copied(repairs, made: str, fo
             return {made}.numpy(), kept
     """
     assert (".cpu().numpy(), kept" in repairs.written(program, Safety.SUGGESTION)) is found
+
+
+UNPACKED = """
+    def scores(named):
+        for name, param, grad in named:
+            {test}
+            print(param.detach().to(grad.device).mul(grad.detach()), torch.zeros(3) + grad)
+"""
+
+
+@pytest.mark.parametrize("test", ["if grad is None: continue", "assert grad is not None"])
+def test_a_part_that_may_be_none_is_not_asked_before_that(repairs, test: str) -> None:
+    written = repairs.written(UNPACKED.format(test=test), Safety.SUGGESTION)
+    assert "grad.device" not in written.partition(test.partition(" is ")[0])[0]

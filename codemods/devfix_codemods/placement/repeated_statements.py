@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def repeated_statements(births: "Births") -> None:
-    """What is made by a statement belongs where another one of the same words moves it."""
+    """What is made by a statement belongs where another one of the same words moves it; each test is for itself."""
+    if births.defaults.is_test:
+        return
     graph = births.graph
     moved: dict[str, list[Node]] = defaultdict(list)
     for node, place in births.moves.items():

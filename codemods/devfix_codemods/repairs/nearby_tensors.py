@@ -12,7 +12,7 @@ from devfix_codemods.ir.items import choices
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.annotations import names_other_object
-from devfix_codemods.placement.arguments import calls_builtin, is_none
+from devfix_codemods.placement.arguments import calls_builtin, is_none, may_be_none
 from devfix_codemods.placement.graph import MADE, Turn
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_count, sounds_like_factor
 from devfix_codemods.placement.non_tensors import (
@@ -40,6 +40,8 @@ def of_tensors(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator
         if bound is None or bound == "_" or not node.guard <= point.guard or _is_born_on_host(analysis, node):
             continue  # a name that is bound on some paths alone may mean nothing here
         if point.is_none(node) or _is_none_on_some_path(node, point):
+            continue
+        if node.op is Op.ITEM and may_be_none(node, point.guard | point.node.guard):
             continue
         if sounds_like_factor(bound) and may_be_factor(analysis, node):
             continue
