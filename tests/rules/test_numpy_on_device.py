@@ -1873,3 +1873,21 @@ def test_what_meets_the_host_in_arithmetic_is_there(rule) -> None:
 def test_what_an_index_on_the_host_picks_from_may_be_on_a_device(rule) -> None:
     fixed = rule.fixed(TAGGER.format(sorted="rows[lengths.indices]"))
     assert "self.crf.transitions.detach().cpu().numpy()" in fixed
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["sparse.issparse(x)", "sparse.isspmatrix_csr(x)", "np.isscalar(x)", "np.shape(x)", "np.iterable(x)"]
+    + ["pandas.api.types.is_list_like(x)"],
+)
+def test_who_only_asks_what_it_is_reads_nothing(rule, asked: str) -> None:
+    program = f"""
+        import numpy as np
+        import pandas
+        import torch
+        from scipy import sparse
+        def f(x):
+            x = x.to("cuda")
+            return x if {asked} else None
+    """
+    assert rule.findings(program) == ()

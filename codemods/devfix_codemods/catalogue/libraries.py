@@ -60,7 +60,9 @@ MODULE_CLASSES = ("PreTrainedModel", "LightningModule", "ModelMixin", "MessagePa
 """Names of classes of modules, wherever they are imported from."""
 
 PREFIXES: tuple[tuple[str, Effect], ...] = (
+    ("numpy.iterable", Effect.READ),
     ("numpy.", Effect.ARRAY),
+    ("scipy.sparse.is", Effect.READ),  # `issparse`, which asks for a type
     ("scipy.", Effect.ARRAY),
     ("sklearn.", Effect.ARRAY),
     ("matplotlib.", Effect.ARRAY),
@@ -71,6 +73,7 @@ PREFIXES: tuple[tuple[str, Effect], ...] = (
     ("imageio.", Effect.ARRAY),
     ("librosa.", Effect.ARRAY),
     ("soundfile.", Effect.ARRAY),
+    ("pandas.api.types.", Effect.READ),
     ("pandas.", Effect.ARRAY),
     ("h5py.File", Effect.ARRAY),  # what is stored in it, and parts of that, are arrays
     ("xarray.", Effect.ARRAY),
