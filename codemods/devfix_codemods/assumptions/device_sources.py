@@ -128,6 +128,8 @@ class Followings:
                 continue
             if not any(step.edge.turn is Turn.MEET for step in conflict.path) and _was_there(here, end.node):
                 continue
+            if conflict.is_of_index:
+                continue  # what picks from it may be on the host, whatever it picks from
             sure = conflict.confidence * exp(sum(COSTS[one] for one in end.links))
             if sure >= LIKELY:
                 found += self._expressions(conflict, point, sure, _names_of(own, point))
