@@ -349,3 +349,14 @@ def test_what_gives_tensors_that_are_moved_is_none(placed, moved: str) -> None:
 
 def test_what_is_used_as_a_whole_besides_is_one(placed) -> None:
     assert placed(FOLDS.format(first="net(rows)", moved="x.to(device)")).births == ["rows"]
+
+
+@pytest.mark.parametrize(("kept", "found"), [("loader.dataset.imgs", False), ("loader.dataset.rows.float()", True)])
+def test_what_the_data_set_of_a_loader_keeps(placed, kept: str, found: bool) -> None:
+    program = f"""
+        def f(loader, net, tune):
+            for x, y in loader:
+                net(x.cuda()).sum().backward()
+            return tune(net, {kept} + torch.ones(3).cuda())
+    """
+    assert any(one.startswith("loader.dataset") for one in placed(program).births) is found

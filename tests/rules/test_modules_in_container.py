@@ -460,3 +460,17 @@ def test_a_list_that_a_loop_binds_anew_on_a_condition(rule) -> None:
                 return x
     """
     assert all(one.code == CODE for one in rule.findings(program))
+
+
+def test_a_class_that_never_sets_its_base_up(rule) -> None:
+    """It fails where the list is assigned, whatever the list is."""
+    program = """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, n):
+                self.parts = [nn.Linear(n, n) for _ in range(3)]
+            def forward(self, x):
+                return self.parts[0](x)
+    """
+    assert all(one.fix is None for one in rule.findings(program))

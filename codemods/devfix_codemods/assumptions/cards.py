@@ -49,8 +49,10 @@ def later_cards(index: Index) -> Iterator[Answer]:
         case ast.IfExp(body=ast.Constant() as card, orelse=ast.Constant(value="cpu"), test=test) if at_top:
             if "is_available" in ast.unparse(test) and not _is_counted(index, card):
                 message = f"`{card.value!s}` is not on every machine: CUDA error: invalid device ordinal"
-                edit = ReplaceExpression(index.source.span(card), quoted(index.source, "cuda"))
-                title = "Take the current card; CUDA_VISIBLE_DEVICES chooses another"
+                numbered = b"set_device(" in index.source.data  # which takes no device without a number
+                named, which = (_FIRST, "first") if numbered else ("cuda", "current")
+                edit = ReplaceExpression(index.source.span(card), quoted(index.source, named))
+                title = f"Take the {which} card; CUDA_VISIBLE_DEVICES chooses another"
                 yield Answer(card, message, Fix(Safety.UNSAFE, title, (edit,)))
 
 

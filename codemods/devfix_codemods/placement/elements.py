@@ -201,7 +201,9 @@ class Elements:
         if node.op is Op.ATTR and (self._kinds.of(node.args[0]) is Kind.LOADER or is_plain(node)):
             return False  # `loader.dataset`, of which only parts are tensors; `batch[0].shape`
         base = _iterable(node, self._kinds) if node.op in _TAKEN else node
-        return base is not node and self._kinds.of(base) is Kind.LOADER
+        if base is node or self._kinds.of(base) is not Kind.LOADER:
+            return False
+        return not _is_of_own_data(node, base) or self._kinds.of(node) is Kind.TENSOR
 
     def _comes_from_host(self, node: Node) -> bool:
         """Whether no framework places what the function of a value is given: none, or only to methods of its classes,
@@ -342,6 +344,13 @@ def _iterable(node: Node, kinds: Kinds) -> Node:
         while gives_elements(node) or node in kinds.gone_through:
             node = kinds.gone_through.get(node) or node.args[1]
     return node
+
+
+def _is_of_own_data(node: Node, loader: Node) -> bool:
+    """`loader.dataset.imgs`: what a loader's data set keeps, be that a list."""
+    while node.op in _PARTS and node.args[0] is not loader:
+        node = node.args[0]
+    return node.op is Op.ATTR and node.extra == "dataset"
 
 
 def _refills_part(store: Store, node: Node) -> bool:

@@ -9,6 +9,7 @@ from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.nodes import Store
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.search import Conflict
+from devfix_codemods.repairs.attributes import is_set_up
 from devfix_codemods.repairs.cut import Cut
 from devfix_codemods.source import Source
 
@@ -18,6 +19,8 @@ def registered(analysis: Analysis, source: Source, conflict: Conflict) -> Iterat
     holder = analysis.births.unregistered.get(conflict.birth.node)
     if holder is None or any(_is_on_purpose(source, store) for store, _ in holder.made):
         return
+    if not all(is_set_up(store.value.function, store) for store, _ in holder.made):
+        return  # the constructor of the base has not run, and never may: that fails by itself
     name, imports = spelled(analysis, holder.container)
     edits: list[Edit] = [*imports]
     for store, made in holder.made:
