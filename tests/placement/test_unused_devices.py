@@ -241,3 +241,23 @@ def test_copies_that_move_or_may_be_of_lists(placed, taken: str, test: str) -> N
 @pytest.mark.parametrize("taken", ["value[:, :size]", "value[..., :size]"])
 def test_copies_of_slices_beside_a_forgotten_device(placed, taken: str) -> None:
     assert placed(COPY.format(taken=taken, test="")).births == [taken]
+
+
+CLEARED = """
+    def train(loader, {name}, optimizer, device):
+        for x, y in loader:
+            {name}.zero_grad()
+            {call}
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("call", ["{name}.step(x)", "measure(x)", "{name}(x.to(device))"])
+def test_what_is_cleared_and_not_fed_may_be_an_optimizer(placed, call: str) -> None:
+    assert placed(CLEARED.format(name="net", call=call.format(name="net"))).births == []
+
+
+@pytest.mark.parametrize("name", ["model", "net"])
+def test_what_is_cleared_and_called_is_a_model(placed, name: str) -> None:
+    call = f"nn.functional.mse_loss({name}(x), x).backward()"
+    assert placed(CLEARED.format(name=name, call=call)).births == ["x"]

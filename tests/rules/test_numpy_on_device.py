@@ -1877,8 +1877,14 @@ def test_what_an_index_on_the_host_picks_from_may_be_on_a_device(rule) -> None:
 
 @pytest.mark.parametrize(
     "asked",
-    ["sparse.issparse(x)", "sparse.isspmatrix_csr(x)", "np.isscalar(x)", "np.shape(x)", "np.iterable(x)"]
-    + ["pandas.api.types.is_list_like(x)"],
+    [
+        "sparse.issparse(x)",
+        "sparse.isspmatrix_csr(x)",
+        "np.isscalar(x)",
+        "np.shape(x)",
+        "np.iterable(x)",
+        "pandas.api.types.is_list_like(x)",
+    ],
 )
 def test_who_only_asks_what_it_is_reads_nothing(rule, asked: str) -> None:
     program = f"""

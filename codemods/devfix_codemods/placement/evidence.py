@@ -10,7 +10,7 @@ from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.elements import VALUE
 from devfix_codemods.ir.items import choices, whole
-from devfix_codemods.ir.keys import method_name, name, names
+from devfix_codemods.ir.keys import key, method_name, name, names
 from devfix_codemods.ir.simple import REGISTERING
 from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.arrays import of_numpy, taken_as_array
@@ -287,13 +287,25 @@ def _receiver(kinds: "Kinds", call: Node, base: Node, method: str) -> None:
         kinds.stateful.append(base)
         if method == "load_state_dict":
             kinds.say(base, Kind.OPTIMIZER if sounds_like_optimizer(base) else Kind.MODULE, 1)
-    if method == "configure_optimizers":
-        kinds.say(base, Kind.MODULE, 1)
-    elif method in {"step", "zero_grad"} or "optim" in method or "_lr" in method:
-        kinds.say(base, Kind.OPTIMIZER, 1)
+    _optimizes(kinds, base, method)
     if method == "backward":
         kinds.say(base, Kind.TENSOR, 3)
     _axes(kinds, call, base, method)
+
+
+def _optimizes(kinds: "Kinds", base: Node, method: str) -> None:
+    """`optimizer.step()`, and `net.zero_grad()`: optimizers have that as well, and nobody calls them."""
+    if method == "configure_optimizers" or (method == "zero_grad" and _is_called(kinds, base)):
+        kinds.say(base, Kind.MODULE, 1)
+    elif method in {"step", "zero_grad"} or "optim" in method or "_lr" in method:
+        kinds.say(base, Kind.OPTIMIZER, 1)
+
+
+def _is_called(kinds: "Kinds", base: Node) -> bool:
+    """Whether something is called with data itself, be it by way of an attribute of the same object."""
+    same = {base, *(one for one in kinds.module.of(Op.ATTR) if base.op is Op.ATTR and key(one) == key(base))}
+    users = (user for one in same for user in kinds.module.users.get(one, ()))
+    return any(user.op is Op.CALL and user.args[0] in same and len(user.args) > 1 for user in users)
 
 
 def _only_switches(kinds: "Kinds", call: Node) -> bool:
