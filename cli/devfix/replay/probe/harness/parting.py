@@ -100,7 +100,7 @@ class Trying(Part):
         return name not in {bound for one in ast.walk(self.tree) for bound in _bound_in(one)}
 
     def _is_patched(self, statement: Any) -> bool:
-        """Whether a statement is of the lines that are judged: others that the patch concerns are judged by themselves."""
+        """Whether a statement is of the lines that are judged: what else the patch changes is judged by itself."""
         return any(statement.lineno <= line <= statement.end_lineno for line in self._target.lines)
 
     def judge(self, line: int, holds: bool) -> None:
