@@ -85,8 +85,10 @@ _MENDS: tuple[tuple[str, Callable[[Case], Iterator[Arguments]]], ...] = (
     (r"'Namespace' object is not subscriptable|argument of type 'Namespace' is not iterable", Case.entries),
     (r"not iterable|not subscriptable|has no len|not an iterator", Case.no_items),
     (
-        r"cannot be interpreted as an integer|only integer tensors|to an index|must be (?:real|int)|not int"
-        r"|of ints,? ?but",
+        (
+            r"cannot be interpreted as an integer|only integer tensors|to an index|must be (?:real|int)|not int"
+            r"|of ints,? ?but"
+        ),
         Case.no_number,
     ),
     (r"must be Tensor|must be a? ?[Tt]ensor|not Tensor|expected Tensor|to be a (?:torch\.)?[Tt]ensor", Case.no_tensor),
