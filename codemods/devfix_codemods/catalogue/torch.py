@@ -246,14 +246,6 @@ TENSOR_ONLY = frozenset(
 )
 """Methods that tensors have, and numbers, arrays and modules have not."""
 
-SECOND_IS_DIMENSION = frozenset(
-    "index_select gather scatter scatter_ scatter_add scatter_add_ index_add index_add_ index_copy index_copy_ softmax "
-    "log_softmax unsqueeze squeeze cat concat stack unbind cumsum cumprod narrow select argmax argmin size".split()
-)
-"""Functions, and methods of tensors, that take a dimension right behind the tensor."""
-THIRD_IS_DIMENSION = frozenset({"chunk", "split", "tensor_split", "repeat_interleave", "topk"})
-"""Those that take it behind one argument more."""
-
 TAKING_FURTHER = frozenset(
     "clamp clamp_ clamp_min clamp_max clip clip_ max min repeat_interleave bincount diff quantile nanquantile cov "
     "instance_norm index_put index_put_ bernoulli bernoulli_".split()

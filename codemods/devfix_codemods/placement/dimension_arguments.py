@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind
-from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.catalogue import Kind, dimensions
 from devfix_codemods.ir import Node
 from devfix_codemods.placement.arguments import keyword
 
@@ -17,7 +16,11 @@ def dimensions_given(kinds: "Kinds", call: Node, function: str, first: int) -> N
     """What a call of a function of torch, or of a method of a tensor, gets as a dimension; `first` is the place of the
     tensor among what it gets, or that of what comes before a method's arguments."""
     place = first + (
-        1 if function in rows.SECOND_IS_DIMENSION else 2 if function in rows.THIRD_IS_DIMENSION else len(call.args)
+        1
+        if function in dimensions.SECOND_IS_DIMENSION
+        else 2
+        if function in dimensions.THIRD_IS_DIMENSION
+        else len(call.args)
     )
     given = [keyword(call, word) for word in _WORDS]
     if place < len(call.args) and call.extras[place - 1] is None:
