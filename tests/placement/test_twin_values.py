@@ -64,6 +64,7 @@ GOT = """
         ("batch", "repeat(1, 2)", "net.encode(b, parents=a)"),
         ("batch", "repeat(1, 2)", "net.decode(batch, parents=b)"),
         ("[a.to(device)]", "repeat(1, 2)", "net.encode(batch, parents=b)"),
+        ("self.padded(a.to(device))", "repeat(1, 2)", "net.encode(batch, parents=b)"),
     ],
 )
 def test_another_expression_another_argument_or_what_is_there(placed, taken: str, then: str, use: str) -> None:

@@ -261,3 +261,19 @@ def test_what_is_cleared_and_not_fed_may_be_an_optimizer(placed, call: str) -> N
 def test_what_is_cleared_and_called_is_a_model(placed, name: str) -> None:
     call = f"nn.functional.mse_loss({name}(x), x).backward()"
     assert placed(CLEARED.format(name=name, call=call)).births == ["x"]
+
+
+PAIRS = """
+    class Net(nn.Module):
+        def predict(self, batch, device):
+            part = [{taken} for {target} in batch]
+            return self(part)
+"""
+
+
+def test_halves_of_pairs_are_no_copies(placed) -> None:
+    assert placed(PAIRS.format(taken="b", target="a, b")).births == []
+
+
+def test_all_of_a_list_beside_a_forgotten_device(placed) -> None:
+    assert placed(PAIRS.format(taken="b", target="b")).births == ["b"]

@@ -56,6 +56,7 @@ HELPED = """
     "decorator",
     [
         "@pytest.mark.skipif(not torch.cuda.is_available(), reason='none')",
+        "@pytest.mark.skipif(torch.cuda.device_count() < 2, reason='none')",
         "@requires_cuda",
         "@unittest.skipUnless(GPU)",
     ],
@@ -64,15 +65,37 @@ def test_a_function_that_runs_with_an_accelerator_alone(placed, decorator: str) 
     assert placed(HELPED.format(decorator=decorator)).births == []
 
 
-@pytest.mark.parametrize("decorator", ["@torch.no_grad()", "@pytest.mark.parametrize('n', [1])"])
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        "@torch.no_grad()",
+        "@pytest.mark.parametrize('n', [1])",
+        "@pytest.mark.skipif(torch.cuda.is_available(), reason='for the host')",
+        "@pytest.mark.skipif(sys.version_info < (3, 12), reason='the gpu image has it')",
+        "@skip_on_gpu",
+    ],
+)
 def test_a_function_that_runs_anywhere(placed, decorator: str) -> None:
     assert "nn.Linear(n, 3)" in placed(HELPED.format(decorator=decorator)).births
 
 
-@pytest.mark.parametrize(("imported", "found"), [("apply_device", False), ("device", True)])
-def test_a_function_called_after_devices_is_none(placed, imported: str, found: bool) -> None:
+@pytest.mark.parametrize("decorator", ["@unittest.skipUnless(torch.cuda.is_available(), 'none')", "@requires_gpu"])
+def test_a_class_that_runs_with_an_accelerator_alone(placed, decorator: str) -> None:
+    program = HELPED.format(decorator="").replace(
+        "def runs(n):", f"{decorator}\n    class Runs:\n     def runs(self, n):"
+    )
+    program = program.replace("        net = nn.Linear(n, 3).cuda()", "            net = nn.Linear(n, 3).cuda()")
+    program = program.replace("        print(net(torch.ones(1, n, d", "            print(net(torch.ones(1, n, d")
+    assert placed(program).births == []
+
+
+@pytest.mark.parametrize(
+    ("module", "imported", "found"),
+    [("tools", "apply_device", False), ("tools", "device", True), ("setup_env", "device", True)],
+)
+def test_a_function_called_after_devices_is_none(placed, module: str, imported: str, found: bool) -> None:
     program = f"""
-        from tools import {imported}
+        from {module} import {imported}
         def run(x):
             print({imported})
             net = nn.Linear(3, 3)
@@ -158,3 +181,17 @@ def test_a_tensor_that_the_constructor_fills_by_a_method(placed) -> None:
 
 def told_as(node: Node) -> str:
     return getattr(node.syntax, "id", "") if node.op is Op.ITEM else ""
+
+
+@pytest.mark.parametrize("sent", ["dist.scatter(out, x)", "torch.cuda.comm.gather(out, x)", "pass"])
+def test_a_list_that_ranks_scatter_is_no_dimension(placed, sent: str) -> None:
+    program = f"""
+        import torch.distributed as dist
+        def train(net, loader, out, device):
+            net.to(device)
+            for x, y in loader:
+                {sent}
+                loss = nn.functional.mse_loss(net(x), y.to(device))
+                loss.backward()
+    """
+    assert placed(program).births == ["x"]

@@ -1109,3 +1109,21 @@ def test_settings_that_are_read_by_their_keys(drive: Drive, tree: Path) -> None:
     (tree / "pack" / "base.py").write_text(BASE)
     result = drive(SETTINGS, "torch.zeros(1)", "torch.zeros(1, device=x.device)")
     assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+@pytest.mark.slow
+def test_settings_with_a_key_that_is_a_keyword(drive: Drive) -> None:
+    text = "import torch\n\n\ndef shifted(x: torch.Tensor, cfg):\n    return x + torch.zeros(1) * cfg['lambda']\n"
+    result = drive(text, "torch.zeros(1)", "torch.zeros(1, device=x.device)")
+    assert result.verdict.kind is Kind.CONFIRMED, result.verdict.reason
+
+
+@pytest.mark.slow
+def test_a_module_of_torch_that_fails_has_a_stand_in_and_torch_has_none(drive: Drive, tree: Path) -> None:
+    installed = tree / "site-packages"
+    installed.mkdir()
+    (installed / "fittings.py").write_text("raise RuntimeError('not built')\n")
+    text = f"import torch\ntorch.__path__.append({str(installed)!r})\n" + UNFIT.format(package="torch.fittings")
+    result = drive(text, "torch.arange(x.shape[1])", "torch.arange(x.shape[1], device=x.device)")
+    assert result.harness is not None, result.verdict.reason
+    assert result.harness.absent == ("torch.fittings",)

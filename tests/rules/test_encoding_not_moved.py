@@ -395,6 +395,19 @@ def test_what_is_quantized_is_where_its_other_inputs_are(rule) -> None:
     assert 'y = tok("b", return_tensors="pt").to("cuda")' in rule.fixed(program, unsafe=True)
 
 
+@pytest.mark.parametrize(("moved", "written"), [("cuda()", '.to("cuda")'), ("cuda(device=dev)", ".to(dev)")])
+def test_as_another_that_goes_by_cuda(rule, moved: str, written: str) -> None:
+    program = f"""
+        from transformers import AutoTokenizer
+        def both(model, dev):
+            tok = AutoTokenizer.from_pretrained("x")
+            model = model.{moved}
+            y = tok("b", return_tensors="pt")
+            return model(**y)
+    """
+    assert f'y = tok("b", return_tensors="pt"){written}' in rule.fixed(program, unsafe=True)
+
+
 FIXES = {
     "where it is made": (
         'inputs = tokenizer("a", return_tensors="pt")\nout = model(**inputs)\n',

@@ -8,7 +8,11 @@ from devfix_codemods.ir import Function, Guard, Node
 from devfix_codemods.ir.nodes import Literal
 
 _PLACES = re.compile(r"(?i)cuda|gpu|cpu|device")
-_RUNNING = re.compile(r"(?i)(skip|requires?|only|needs?)\w*\b.*(cuda|gpu)|(skip|requires?|only|needs?)_?\w*(cuda|gpu)")
+_ACCELERATOR = r"(cuda|gpu|accelerator)"
+_SPEAKS = re.compile(f"(?i){_ACCELERATOR}")
+_NEEDING = re.compile(
+    rf"(?i)(requires?|needs?|only|unless|without|_no|ifno)_?(torch_?)?(multi_?)?{_ACCELERATOR}|{_ACCELERATOR}_?(only|required)"
+)
 _NUMBERED = frozenset({"param", "node"})
 """Keys of values that are known by their number alone."""
 
@@ -33,13 +37,38 @@ def is_of_accelerator(made: Node, beside: Node, host_only: Set[Literal]) -> bool
 
 
 def needs_accelerator(function: Function) -> bool:
-    """Whether a function runs with an accelerator alone: `@pytest.mark.skipif(not torch.cuda.is_available())`."""
+    """Whether a function, or its class, runs with an accelerator alone: `@skipUnless(torch.cuda.is_available())`,
+    `@pytest.mark.skipif(not torch.cuda.is_available())`, `@requires_cuda`."""
     around: Function | None = function
     while around is not None:
-        decorators = getattr(around.syntax, "decorator_list", ())
-        if any(_RUNNING.search(ast.unparse(one)) for one in decorators):
+        own = getattr(around.syntax, "decorator_list", ())
+        of_class = around.owner.syntax.decorator_list if around.owner is not None else ()
+        if any(map(_needs, (*own, *of_class))):
             return True
         around = around.parent
+    return False
+
+
+def _needs(decorator: ast.expr) -> bool:
+    """Whether what carries a decorator runs with an accelerator alone."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = ast.unparse(called).rpartition(".")[2]
+    sort = name.lower()
+    if sort not in {"skipif", "skipunless"} or not isinstance(decorator, ast.Call):
+        return _NEEDING.search(name) is not None
+    told = [*decorator.args[:1], *(one.value for one in decorator.keywords if one.arg == "condition")]
+    return any(
+        _denies(one) if sort == "skipif" else _SPEAKS.search(ast.unparse(one)) and not _denies(one) for one in told
+    )
+
+
+def _denies(test: ast.expr) -> bool:
+    """Whether a condition holds where there is no accelerator: `not torch.cuda.is_available()`, `gpus() < 2`."""
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(map(_denies, values))
+        case ast.UnaryOp(op=ast.Not()) | ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Eq()]):
+            return _SPEAKS.search(ast.unparse(test)) is not None
     return False
 
 

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 _WORDS = ("dim", "axis", "dim0", "dim1")
 
 
+def dimensions_of_function(kinds: "Kinds", call: Node, qualified: str) -> None:
+    """What a function of torch gets as a dimension; `torch.distributed.scatter` takes none."""
+    owner, _, function = qualified.rpartition(".")
+    if owner in {"torch", "torch.nn.functional"}:
+        dimensions_given(kinds, call, function, 1)
+
+
 def dimensions_given(kinds: "Kinds", call: Node, function: str, first: int) -> None:
     """What a call of a function of torch, or of a method of a tensor, gets as a dimension; `first` is the place of the
     tensor among what it gets, or that of what comes before a method's arguments."""

@@ -14,7 +14,7 @@ from devfix_codemods.ir.keys import key, method_name, name, names
 from devfix_codemods.ir.simple import REGISTERING
 from devfix_codemods.placement.arguments import is_none, keyword
 from devfix_codemods.placement.arrays import of_numpy, taken_as_array
-from devfix_codemods.placement.dimension_arguments import dimensions_given
+from devfix_codemods.placement.dimension_arguments import dimensions_given, dimensions_of_function
 from devfix_codemods.placement.indices import compared, indices, slices_columns
 from devfix_codemods.placement.naming import sounds_like_optimizer
 
@@ -41,7 +41,7 @@ def of_api(kinds: "Kinds", call: Node, qualified: str) -> None:
     taken_as_array(kinds, call, qualified)
     if qualified.startswith("torch."):
         _tensors(kinds, call, qualified)
-        dimensions_given(kinds, call, qualified.rpartition(".")[2], 1)
+        dimensions_of_function(kinds, call, qualified)
         if qualified.startswith("torch.optim.") and qualified.rpartition(".")[2][:1].isupper():
             kinds.say(call, Kind.OPTIMIZER, 3)
         for argument, word in zip(call.args[1:], call.extras):

@@ -50,7 +50,7 @@ _SEVERAL = re.compile(r"(?i)devices|device_?(?:ids|list|map|count)|mesh")
 _ASKS_DEVICE = re.compile(r"(?i)(^|[._])device(_of)?$")
 _HOST_WORDS = re.compile(r"(?i)^(\w+\.)?(cpu_?device|device_?cpu|host_device)$")
 _DOING = re.compile(
-    r"(^|\.)_*(apply|get|set|to|move|select|find|check|choose|pick|resolve|parse|make|create|detect|infer|init|setup|use"
+    r"_*(apply|get|set|to|move|select|find|check|choose|pick|resolve|parse|make|create|detect|infer|init|setup|use"
     r"|is|has|with|on)_"
 )
 _ACCELERATORS = ("cuda", "mps", "xpu", "npu", "hpu", "gpu", "privateuse")
@@ -207,7 +207,7 @@ def _by_name(node: Node, kinds: Kinds, depth: int) -> Place | None:
     else:
         sure = kinds.says(node, Kind.DEVICE)
     text = _text(node)
-    if node.op is Op.REF and (text.startswith("torch.") or _DOING.search(text) is not None):
+    if node.op is Op.REF and (text.startswith("torch.") or _DOING.match(text.rpartition(".")[2])):
         return None  # the class, `from torch import device`, and functions, `from tools import apply_device`
     given = list(_given(node, kinds))
     if given and all(map(_is_meta, given)):

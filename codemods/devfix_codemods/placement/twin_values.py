@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import before_methods, key, names
 from devfix_codemods.placement.arguments import is_none
 from devfix_codemods.placement.graph import MADE
@@ -49,16 +50,9 @@ def _given_by_one(births: "Births") -> Iterator[list[Node]]:
 def _makes_on_host(births: "Births", called: Function) -> bool:
     """Whether all that a function gives back is made by it, and not moved."""
     values = [value for value, _ in called.returns if not is_none(value)]
-    made = [root for one in values for root in births.roots(before_methods(_whole(one)))]
+    made = [root for one in values for root in births.roots(before_methods(whole(one)))]
     placed = any(_moves(births, one) for one in values) or any(map(births.is_move, made))
     return bool(values) and not placed and all(births.graph.is_born(root, MADE) for root in made)
-
-
-def _whole(value: Node) -> Node:
-    """What a part is taken of: `x` of `x[:, 1:]`."""
-    while value.op is Op.ITEM:
-        value = value.args[0]
-    return value
 
 
 def _got_as_one(births: "Births") -> Iterator[list[Node]]:
@@ -102,17 +96,18 @@ def _may_stay(births: "Births", joined: Joined, value: Node) -> bool:
 
 
 def _way(value: Node) -> Iterator[Node]:
-    """A value, and what its methods, and those of what it is a part of, are called on."""
+    """A value, and what it is computed of, or is a part of, as far as so many steps lead."""
     pending = [value]
     for one in pending:  # grows
         yield one
-        if one.op is Op.CALL and one.args[0].op is Op.ATTR and not names(one.args[0]):
-            pending.append(one.args[0].args[0])
-        elif one.op is Op.CALL:
-            pending += [each for each in one.args[1:] if each not in pending]
-        elif one.op in _HOLDING or (one.op is Op.PHI and len(pending) < MOST_STEPS):
+        if len(pending) >= MOST_STEPS:
+            continue
+        if one.op is Op.CALL:
+            called = one.args[0].args if one.args[0].op is Op.ATTR and not names(one.args[0]) else ()
+            pending += [each for each in (*called, *one.args[1:]) if each not in pending]
+        elif one.op in _HOLDING or one.op is Op.PHI:
             pending += [each for each in one.args if each not in pending]
 
 
-MOST_STEPS = 20
+MOST_STEPS = 40
 _HOLDING = frozenset({Op.ITEM, Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})

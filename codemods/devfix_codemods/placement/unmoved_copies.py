@@ -54,7 +54,7 @@ def _is_given(batch: Node) -> bool:
 def _takes_all(copy: object) -> bool:
     """Whether a comprehension takes all there is, and each under its own key."""
     match copy:
-        case ast.ListComp(elt=element, generators=[ast.comprehension(ifs=[])]):
+        case ast.ListComp(elt=element, generators=[ast.comprehension(target=ast.Name(), ifs=[])]):
             return _is_part(element)
         case ast.DictComp(
             key=ast.Name(id=key),
@@ -79,15 +79,15 @@ def _moved_otherwise(births: "Births", function: Function, copied: list[Node]) -
     if not copied:
         return
     made = (one.args[0] for one in function.nodes if one.op is Op.COMPREHENSION)
-    moves = {one: element for one in made if one in births.moves and (element := whole(one, _METHOD)).op is Op.ITER}
+    moves = {one: element for one in made if one in births.moves and (element := whole(one, _WITHIN)).op is Op.ITER}
     for one in copied:
         for move, element in moves.items():
             device = births.moves[move].node if births.is_elsewhere(move) else None
-            is_same = not set(choices(one.args[0])).isdisjoint(choices(element.args[0]))
+            is_same = not set(choices(whole(one).args[0])).isdisjoint(choices(element.args[0]))
             if device is not None and is_same and contradictory(one.guard, move.guard):
                 yield one, device
 
 
-_METHOD = frozenset({Op.CALL, Op.ATTR})
+_WITHIN = frozenset({Op.CALL, Op.ATTR, Op.ITEM})
 _MOVABLE = frozenset({None, Kind.TENSOR})
 _HOLDING = _MOVABLE | {Kind.MAPPING, Kind.SEQUENCE}

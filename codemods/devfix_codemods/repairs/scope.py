@@ -13,7 +13,7 @@ from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.placement.places import Where, place_of, sounds_like_device, speaks_of_several
 from devfix_codemods.repairs.conditions import is_accelerator
 from devfix_codemods.repairs.devices import may_name_device
-from devfix_codemods.repairs.points import Point, means_same
+from devfix_codemods.repairs.points import Point, means_same, names_in
 from devfix_codemods.repairs.script_names import lacks_script_name
 
 _KEPT = ("device", "_device", "torch_device")
@@ -32,7 +32,7 @@ def devices_at(analysis: Analysis, point: Point, *, even_cuda: bool = False) -> 
         if text in seen or not _is_chosen(analysis, node, even_cuda):
             continue
         seen.add(text)
-        if not lacks_script_name(analysis, function, [text]):
+        if not lacks_script_name(analysis, function, names_in(text)):
             yield text, node
 
 

@@ -52,7 +52,7 @@ class Suffix:
         call = ast.parse(code, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "cuda":
             return self
-        told = call.args[0] if call.args else None
+        told = next(iter([*call.args, *(one.value for one in call.keywords if one.arg == "device")]), None)
         device = '"cuda"' if told is None else ast.get_source_segment(code, told) or '"cuda"'
         return replace(self, text=f".to({device})")
 

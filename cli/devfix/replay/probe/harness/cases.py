@@ -382,10 +382,12 @@ class Case:
         read = learned.names if value.is_object else learned.keys
         known = dict(value.parts)
         values = settings_for if is_settings(str((path.name, *path.inside)[-1])) else parts_for
+        about = self.abouts.get((path.where, path.name))
+        kind = (about.rank, about.is_host) if about is not None else ()
         for one, uses in read.items():
             if one not in known:
-                value = value.having(one, values(str(one), uses)[0])
-        for part in values(name, read.get(name, Uses()))[:4]:
+                value = value.having(one, values(str(one), uses, *kind)[0])
+        for part in values(name, read.get(name, Uses()), *kind)[:4]:
             yield from self.put(path, value.having(name, part))
 
     def keyed(self) -> Iterator[Arguments]:

@@ -52,7 +52,8 @@ def _lacks(value: Any, error: BaseException) -> bool:
     if isinstance(error, AttributeError):
         return isinstance(value, Namespace) and value is getattr(error, "obj", None)
     if isinstance(error, KeyError):
-        return type(value) is dict and error.args[0] not in value
+        named = error.args[0] if error.args else None
+        return type(value) is dict and isinstance(named, (str, int)) and named not in value
     return "must be integers or slices, not str" in str(error) and isinstance(value, (list, tuple))
 
 

@@ -157,10 +157,24 @@ def _broken(attempt: Attempt, root: Path) -> str | None:
     tree = ast.parse(Path(frame.f_code.co_filename).read_bytes())
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)) and node.lineno <= line <= (node.end_lineno or 0):
-            named = [node.module] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
-            whole = next((name for name in named if name), None)
-            return whole if whole is None or isinstance(error, ImportError) else whole.partition(".")[0]
+            return _from_outside(node, is_missing=isinstance(error, ImportError))
     return None
+
+
+def _from_outside(node: ast.Import | ast.ImportFrom, *, is_missing: bool) -> str | None:
+    """What an import names that is not of the project: the module that is missing, else the whole package. The driver
+    needs torch and numpy itself: only modules of these have stand-ins."""
+    if isinstance(node, ast.ImportFrom):
+        named = node.module if node.level == 0 else None
+    else:
+        named = node.names[0].name
+    if named is None or named in _NEEDED:
+        return None
+    top = named.partition(".")[0]
+    return named if is_missing or top in _NEEDED else top
+
+
+_NEEDED = frozenset({"torch", "numpy"})
 
 
 def own_packages(target: Target, root: Path) -> set[str]:

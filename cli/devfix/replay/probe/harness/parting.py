@@ -73,7 +73,8 @@ class Trying(Part):
             refuses = (
                 isinstance(error, Left) or isinstance(statement, ast.Raise) or errors.device_error(error) is not None
             )
-            if refuses or self._is_patched(statement) or self._ends(error) or time.monotonic() > self._latest:
+            refuses = refuses or self._is_patched(statement) or self._original(statement.lineno) is None
+            if refuses or self._ends(error) or time.monotonic() > self._latest:
                 raise UnfitError from error
             if self._is_stale(error) and self.finder.leave_out(statement, self.file, error):
                 super().do(statement, line)
@@ -103,6 +104,18 @@ class Trying(Part):
         """Whether a statement is of the lines that are judged: what else the patch changes is judged by itself."""
         return any(statement.lineno <= line <= statement.end_lineno for line in self._target.lines)
 
+    def _original(self, line: int) -> int | None:
+        """The line of the file as it is in whose place one stands; None where the patch changed how many there are."""
+        before = self._target.before
+        if before[line - 1]:
+            return before[line - 1]
+        new = next((count for count in range(line) if before[line - 1 - count]), line)
+        following = next((at for at in range(line, len(before)) if before[at]), None)
+        if following is None:
+            return None
+        kept = before[line - 1 - new] if new < line else 0
+        return kept + new if before[following] - kept - 1 == new + following - line else None
+
     def judge(self, line: int, holds: bool) -> None:
         """Take a condition to hold that does not, from now on; but none that never does."""
         if not holds and never_holds(self.tree, line):
@@ -116,7 +129,8 @@ class Trying(Part):
         before = self._target.before
         first = next((one for one in reversed(before[: self.first - 1]) if one), 0) + 1
         last = next((one for one in before[self.last :] if one), 1 << 30) - 1
-        left, assumed = (tuple(before[one - 1] for one in lines) for lines in (self.left_out, self.assumed))
+        left = tuple(self._original(one) for one in self.left_out)
+        assumed = tuple(before[one - 1] for one in self.assumed)
         after = zlib.crc32(Path(self.file).read_bytes())
         plan = (self.first, self.last, self.left_out, self.assumed)
         return {self._target.checksum: (first, last, left, assumed), after: plan}

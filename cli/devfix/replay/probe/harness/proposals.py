@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -353,7 +354,8 @@ def _object(about: About, uses: Uses) -> Value:
 
 
 def _entry(about: About, uses: Uses, name: str) -> Value:
-    return settings_for(name, uses)[0] if is_settings(about.name) else _part(about, uses, name)
+    values = settings_for if is_settings(about.name) else parts_for
+    return values(name, uses, about.rank, about.is_host)[0]
 
 
 def is_settings(name: str) -> bool:
@@ -361,10 +363,10 @@ def is_settings(name: str) -> bool:
     return _SETTINGS.search(name.lower()) is not None
 
 
-def settings_for(name: str, uses: Uses) -> list[Value]:
+def settings_for(name: str, uses: Uses, rank: int = 2, is_host: bool = False) -> list[Value]:
     """Values for an attribute, or an entry, of settings, the likeliest first: those hold numbers, texts and lists, and
     hardly a tensor."""
-    listed = parts_for(name, uses)
+    listed = parts_for(name, uses, rank, is_host)
     if (uses.methods | set(uses.names)) & _TENSOR_NAMES:
         return listed
     plain = [_with_numbers(one, name) for one in listed if not isinstance(one, Tensor)]
@@ -379,14 +381,10 @@ def _with_numbers(value: Value, name: str) -> Value:
     return value
 
 
-def _part(about: About, uses: Uses, name: str) -> Value:
-    """A value for an attribute or an entry."""
-    return parts_for(name, uses, about.rank, about.is_host)[0]
-
-
 def parts_for(name: str, uses: Uses, rank: int = 2, is_host: bool = False) -> list[Value]:
     """Values for an attribute or an entry of that name, the likeliest first."""
-    parameter = inspect.Parameter(name if name.isidentifier() else "entry", inspect.Parameter.KEYWORD_ONLY)
+    is_word = name.isidentifier() and not keyword.iskeyword(name)
+    parameter = inspect.Parameter(name if is_word else "entry", inspect.Parameter.KEYWORD_ONLY)
     inner = About(parameter, uses, None, rank, is_host)
     return list(dict.fromkeys((*_by_uses(inner, uses, name), *_by_name(inner))))
 
