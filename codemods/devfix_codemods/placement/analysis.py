@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
+from typing import Any
 
-from devfix_codemods.findings import Fix
 from devfix_codemods.ir import Function, Node, Op, lower
 from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.nodes import contradictory, forget
@@ -59,8 +59,8 @@ class Analysis:
         self._ends: dict[Source, list[Conflict]] = {}
         self.written: dict[Conflict, tuple[bool, bool]] = {}
         """Whether a conflict has a fix that is more than a suggestion, and a safe one, as far as that was asked."""
-        self.remedies: dict[Conflict, tuple[Conflict, Fix] | None] = {}
-        """The fixes of conflicts, as far as they were asked for."""
+        self.remedies: dict[Conflict, Any] = {}
+        """What `repairs` makes of conflicts, as far as that was asked: this part knows no fixes."""
 
     @cached_property
     def constraints(self) -> Constraints:

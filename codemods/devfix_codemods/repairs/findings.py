@@ -128,7 +128,8 @@ def remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conf
     made here, one with a tensor at hand that it surely meets, so that the repair may be trusted more."""
     if conflict not in analysis.remedies:
         analysis.remedies[conflict] = _remedy(analysis, source, conflict)
-    return analysis.remedies[conflict]
+    found: tuple[Conflict, Fix] | None = analysis.remedies[conflict]
+    return found
 
 
 def _remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conflict, Fix] | None:
