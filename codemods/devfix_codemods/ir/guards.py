@@ -31,7 +31,12 @@ def joined(first: Guard, second: Guard) -> Guard:
 def held_at_end(function: Function) -> Guard:
     """What holds wherever a function ends in order: what is asserted in it, or raised if not."""
     ends = [*(guard for _, guard in function.returns), *((function.exit,) if function.exit is not None else ())]
-    return frozenset[Literal]().union(*ends[:1]).intersection(*ends)
+    return common(ends)
+
+
+def common(guards: Sequence[Guard]) -> Guard:
+    """What all of several conditions ask for; nothing where there is none."""
+    return frozenset[Literal]().union(*guards[:1]).intersection(*guards)
 
 
 def covers(guards: Sequence[Guard]) -> bool:

@@ -180,8 +180,9 @@ def exact_shape(value: Node) -> str | None:
     """How an expression that makes a value reads, without the names of its values, its texts and its moves; None where
     it is not the whole value of its assignment."""
     statement = value.statement
-    whole = isinstance(statement, ast.Assign) and statement.value is value.syntax
-    return _Shape(statement.value).exact if whole and isinstance(statement, ast.Assign) else None
+    if not isinstance(statement, ast.Assign) or statement.value is not value.syntax:
+        return None
+    return _Shape(statement.value).exact
 
 
 def _takes_apart(statement: ast.Assign) -> bool:

@@ -63,15 +63,14 @@ class Together:
             makes = call.args[0].op is not Op.CLASS and called.name != "__init__" and self._kinds.is_module(call)
             if not makes or len(self._kinds.calls_of(called)) == 1:
                 continue
-            made = [root for value, _ in called.returns for root in births.roots(value)]
+            made = self._made_by(called)
             if made and all(self._is_left(one) for one in made):
                 yield call
 
     def _links_of_made(self, call: Node) -> tuple[str, ...]:
         """How surely what a function of this file gives is a module on the host: as surely as the least of it."""
         called = self._births.calls[call]
-        made = (root for value, _ in called.returns for root in self._births.roots(value))
-        links = max((source.links for one in made for source in self._graph.sources[one]), key=_length)
+        links = max((source.links for one in self._made_by(called) for source in self._graph.sources[one]), key=_length)
         return (*links, "handed-over") if call in self._births.handed else links
 
     def _is_left(self, made: Node) -> bool:
@@ -90,8 +89,11 @@ class Together:
         )
 
     def _is_returned(self, move: Node) -> bool:
-        returned = {root for value, _ in move.function.returns for root in self._births.roots(value)}
-        return not returned.isdisjoint(self._births.roots(move))
+        return not set(self._made_by(move.function)).isdisjoint(self._births.roots(move))
+
+    def _made_by(self, function: Function) -> list[Node]:
+        """What the values are made by that a function gives."""
+        return [root for value, _ in function.returns for root in self._births.roots(value)]
 
     def _made_as_moved(self, groups: dict[Function, list[Node]], makers: set[object]) -> None:
         """What makes a module that the program moves places none: `build(args)`, beside `build(args).cuda()`."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from devfix_codemods.ir.guards import covers
-from devfix_codemods.ir.nodes import Guard, Literal, Node, Op
+from devfix_codemods.ir.guards import common, covers
+from devfix_codemods.ir.nodes import Guard, Node, Op
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.search import Conflict
 
@@ -29,7 +29,7 @@ def without_neighbours(elsewhere: Sequence[Conflict], found: Sequence[Conflict])
 def _held_where_used(value: Node) -> Guard:
     """What holds wherever anything is done with a value, or given to it, as what is asserted before."""
     users = [one.guard for one in value.function.module.users.get(value, ()) if not _only_asks(one)]
-    return frozenset[Literal]().union(*users[:1]).intersection(*users)
+    return common(users)
 
 
 def _only_asks(user: Node) -> bool:

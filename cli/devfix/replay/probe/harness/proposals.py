@@ -244,7 +244,7 @@ def _of_data(about: About, uses: Uses, name: str) -> Iterator[Value]:
     """Values that are not called, by what is read of them."""
     read = uses.methods | set(uses.names)
     is_tensor = bool(read & _TENSOR_NAMES or uses.rank or (read & _MOVES and not uses.names))
-    if uses.names and _SETTINGS.search(name.lower()):
+    if uses.names and is_settings(name):
         yield _object(about, uses)
     elif uses.keys and not is_tensor:
         yield _dict(about, uses)
