@@ -34,6 +34,28 @@ DEVICES = {
     "has none": ("def f(x):\n    if hasattr(x, 'device'):\n        return x\n    return g(HERE)\n", False),
     "in a branch": ("def f(x):\n    return g(HERE) if isinstance(x, torch.Tensor) else x\n", True),
     "in the other": ("def f(x):\n    return x if isinstance(x, torch.Tensor) else g(HERE)\n", False),
+    "asked on this branch": (
+        """
+        def f(x, pair):
+            if not pair:
+                assert isinstance(x, tuple)
+                x = torch.stack(x)
+            else:
+                assert isinstance(x, list)
+            return g(HERE)
+        """,
+        False,
+    ),
+    "asked where it is bound again": (
+        """
+        def f(x, pair):
+            if pair:
+                assert isinstance(x, tuple)
+                x = torch.stack(x)
+            return g(HERE)
+        """,
+        True,
+    ),
     "a sum": ("def f(rows):\n    x = 0.0\n    for one in rows:\n        x += g(HERE)\n", False),
     "a sum of one": ("def f(rows, x):\n    for one in rows:\n        x += g(HERE)\n", True),
     "by a method": (

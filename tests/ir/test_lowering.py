@@ -100,6 +100,10 @@ STORES = {
     "a name of nobody": ("def f():\n    probe(x)", "x"),
     "global": ("x = 1\ndef f():\n    global x\n    x = 2\n    probe(x)", "2"),
     "what others bind by global": ("x = None\ndef f():\n    probe(x)\ndef g():\n    global x\n    x = 2", "(None | 2)"),
+    "bound by global alone, and again": (
+        "def f():\n    global x\n    x = 1\n    x = 2\ndef g():\n    probe(x)",
+        "(1 | 2)",
+    ),
     "bound by global alone": ("def g():\n    global x\n    x = 2\ndef f():\n    probe(x)", "2"),
 }
 

@@ -132,3 +132,28 @@ def test_what_a_function_makes_on_the_device(placed, built: str) -> None:
 )
 def test_what_a_function_or_a_choice_makes_on_the_host(placed, built: str, made: str) -> None:
     assert "copy.deepcopy(model)" in placed(MADE.format(built=built, made=made)).births
+
+
+GIVEN_AWAY = """
+    import copy
+    from nets import Net
+    from tools import load, update
+    def main(options, loader):
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = Net(options)
+        average = copy.deepcopy({copied})
+        print(sum(p.numel() for p in net.parameters()))
+        net = net.to(device)
+        net, average = load(options, net, average)
+        for x in loader:
+            net(x.to(device)).sum().backward()
+            update(net, average)
+"""
+
+
+def test_a_copy_of_something_else(placed) -> None:
+    assert placed(GIVEN_AWAY.format(copied="options")).births == []
+
+
+def test_a_copy_is_a_twin_of_what_the_program_moves(placed) -> None:
+    assert "twin-made" in placed(GIVEN_AWAY.format(copied="net")).of("copy.deepcopy(net)").links

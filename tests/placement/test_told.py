@@ -12,6 +12,7 @@ UNUSED = "def f(x: torch.Tensor{given}):\n    {first}\n    rows = torch.zeros(3)
         ("", "n, device = x.shape[0], x.device"),
         ("", "device = settings.device"),
         (", device", "pass"),
+        (", device=None", "pass"),
     ],
 )
 def test_a_device_that_nothing_uses(placed, given: str, first: str) -> None:
@@ -24,7 +25,7 @@ def test_a_device_that_nothing_uses(placed, given: str, first: str) -> None:
     [
         ("", "device = x.device", "rows = (rows + 1).to(device)"),
         ("", "device = x.device", "print(device)"),
-        (", device=None", "pass", "pass"),
+        (", device=None", "pass", "rows[0] = x"),
         (", device", "pass", "rows[0] = x"),
         (", device", "pass", "place(rows)"),
         ("", "device = None", "pass"),

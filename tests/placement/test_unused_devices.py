@@ -34,6 +34,22 @@ FORGOTTEN = {
         "def f(n, device):\n    x = torch.zeros(n, 3)\n    x[:, 0] += 3\n    return x\n",
         "torch.zeros(n, 3)",
     ),
+    "a factory that may be told no device": (
+        "def f(n, device=None):\n    return torch.ones(n)\n",
+        "torch.ones(n)",
+    ),
+    "what is kept in an object": (
+        """
+        class Scale(nn.Module):
+            def __init__(self, n, device=None):
+                self.scale = Buffer(torch.ones(n))
+        """,
+        "torch.ones(n)",
+    ),
+    "a module that is given in an object": (
+        "def load(path, device):\n    net = Net.from_pretrained(path)\n    net.eval()\n    return Predictor(net), 3\n",
+        "Net.from_pretrained(path)",
+    ),
     "what goes to a function that is not read": (
         "def f(self, sampler):\n    device = self.op.device\n    return sampler.run(torch.randn(3, 4))\n",
         "torch.randn(3, 4)",
@@ -51,6 +67,13 @@ FINE = {
                 device = model.device
             return torch.arange(3)
     """,
+    "a module that may be told no device": "def f(n, device=None):\n    return nn.Linear(n, n)\n",
+    "what is given in what an unread function makes": (
+        "def load(path, device):\n    net = Net.from_pretrained(path)\n    net.eval()\n    return prepare(net)\n"
+    ),
+    "given in an object by a function that is told no device": (
+        "def load(path):\n    device = 'cuda'\n    net = Net.from_pretrained(path)\n    return Predictor(net)\n"
+    ),
     "used by a function inside": """
         def f(x):
             device = x.device

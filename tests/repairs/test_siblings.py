@@ -113,7 +113,7 @@ LEFT = {
                 net(y.to(device)).sum().backward()
                 print(describe(x))
     """,
-    "what may be told no device": "def grid(n, device=None):\n    return torch.linspace(0, 1, n)\n",
+    "what may be told no device": "def grid(rows, device=None):\n    return torch.from_numpy(rows)\n",
     "a batch that a decorated function moves": """
         from tools import recursive
         from torch.utils.data import DataLoader

@@ -13,6 +13,7 @@ from devfix_codemods.findings import Fix
 from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import comparison
 from devfix_codemods.ir.keys import key, name
+from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.non_tensors import may_be_number
 from devfix_codemods.program import Program
@@ -149,7 +150,8 @@ def _may_be_no_tensor(value: Node, guard: Guard) -> bool:
         others = [(one, each) for one, each in zip(value.args, value.extra) if one.op is not Op.PHI]
         return any(_may_be_no_tensor(one, guard | each) for one, each in others)
     answers = list(_answers_in(guard, value))
-    return False in answers or (not answers and any(_tests_type(one, value) for one in value.function.nodes))
+    asked = (one for one in value.function.nodes if not contradictory(one.guard, guard))
+    return False in answers or (not answers and any(_tests_type(one, value) for one in asked))
 
 
 def _answers_in(guard: Guard, value: Node) -> Iterator[bool]:

@@ -151,10 +151,15 @@ PARTIAL = frozenset({"functools.partial", "functools.partialmethod"})
 """What gives a function, whatever it gets."""
 
 _ASKED_OF_CARDS = ("is_available", "device_count")
+_OF_MATH = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist erf erfc exp exp2 expm1 "
+    "fabs factorial floor fmod fsum gamma gcd hypot isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10 "
+    "log1p log2 perm pow prod radians remainder sin sinh sqrt tan tanh trunc ulp"
+)
 NUMBERS = (
     frozenset(f"builtins.{one}" for one in "float int len ord".split())
     | frozenset(f"random.{one}" for one in "random randint randrange uniform gauss normalvariate getrandbits".split())
-    | frozenset(f"math.{one}" for one in "ceil floor sqrt exp log log2 log10 pow sin cos tan".split())
+    | frozenset(f"math.{one}" for one in _OF_MATH.split())
     | frozenset({"time.time", "time.perf_counter"})
     | frozenset(f"torch.{one}.{each}" for one in ("cuda", "xpu", "accelerator") for each in _ASKED_OF_CARDS)
 )

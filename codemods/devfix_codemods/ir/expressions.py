@@ -72,6 +72,9 @@ class Expressions:
                 finals[name] = value
             elif before.op is Op.PHI and before.syntax is self.function.module.tree:
                 before.args, before.extra = (*before.args, value), (*before.extra, ALWAYS)  # type: ignore[misc]
+            elif before is not value:  # functions alone bind it, and more than once
+                module = self.function.module
+                finals[name] = Node(Op.PHI, module.tree, (before, value), (ALWAYS, ALWAYS), ALWAYS, module.top, None)
 
     def test(self, expression: ast.expr) -> Node:
         """The value of a test, its parts remembered for the guard."""

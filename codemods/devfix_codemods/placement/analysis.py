@@ -299,7 +299,8 @@ class Analysis:
     def _is_settled(self, conflict: Conflict, found: list[Conflict]) -> bool:
         """Whether what is read is on the host after all: by another path to it that makes no further choice, or as all
         callers of the function bring it there; what is there on another branch is here on a device."""
-        if self.constraints.kinds.is_given(conflict.end.node) or self._is_left(conflict):
+        given = self.constraints.kinds.is_given(conflict.end.node)
+        if (given and not _is_copied_where_asked(conflict, found)) or self._is_left(conflict):
             return True
         if conflict.end.birth is Birth.COPIED and self.given_on_host.is_on_host(conflict.birth.node):
             return True  # that it is detached only looks as if it came from a device
@@ -357,6 +358,13 @@ MAYBE_MADE = frozenset({"built-by-unknown", "built-of-options", "maybe-bare"})
 """What may have been made by a call that is not read, or only handed on: this settles nothing."""
 LEFT_BEHIND = frozenset({"kept-by-chooser", "kept-beside-constant", "fed-beside-device", COPIED, COPIED_RESULT})
 """Values that are misplaced themselves, as the code around them says."""
+
+
+def _is_copied_where_asked(conflict: Conflict, found: list[Conflict]) -> bool:
+    """Whether what the program copies to the host is where something is that it asks for its device: callers that
+    stand in the file say no more."""
+    asked = any("beside-asked" in one.end.links and one.end.place.where is Where.CALLER for one in found)
+    return asked and conflict.end.birth is Birth.COPIED
 
 
 def _is_chosen(source: Source) -> bool:

@@ -13,6 +13,7 @@ _OTHERWISE = re.compile(
     r"(?i)(^|_)(len|lens|length|lengths|size|sizes|num|text|texts|caption|captions|path|paths|name|names|file|files|"
     r"filename|filenames|dict|extra|extras|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names|seed|seeds|epoch|epochs|fold|folds)s?$"
 )
+_CLASS = re.compile(r"^[A-Z]|\w_(?:class|cls)$")
 _NUMBERS = re.compile(r"(?i)(^|_)(id|idx|key|word)s?$")
 _COUNTS = re.compile(r"(?i)^(i|n|nb|num|number_of)_|_(size|count|idx)$")
 _FACTORS = re.compile(
@@ -45,6 +46,7 @@ _MODEL = re.compile(
 )
 _OPTIMIZER = re.compile(r"(?i)optim|sched|scaler|(?:^|_)opt(?:$|_)")
 _NAMED = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL})
+_NAMED_OPTIONS = re.compile(r"(?i)^_?(?:args|opts?|options|cfg|conf|config|hparams|hps|settings|flags)$")
 _OPTIONS = re.compile(r"(?i)pars|arg|opt|cfg|conf|param|setting|flag")
 
 
@@ -198,6 +200,11 @@ def is_for_tests_or_data(path: str) -> bool:
     return _FILES.search(path.replace("\\", "/")) is not None
 
 
+def is_named_as_options(word: str) -> bool:
+    """Whether a name is one that options have in every function that is given them: `args`, `cfg`."""
+    return _NAMED_OPTIONS.search(word) is not None
+
+
 def sounds_like_options(node: Node) -> bool:
     """Whether what makes a value speaks of options: `parser.parse_args()`, `load_config(path)`."""
     callee = node.args[0].syntax if node.op is Op.CALL else None
@@ -205,9 +212,10 @@ def sounds_like_options(node: Node) -> bool:
 
 
 def sounds_like_class(callee: Node) -> bool:
-    """Whether what is called is named as classes are: `Net`, or each of several, as in `a.Big if big else a.Small`."""
+    """Whether what is called is named as classes are: `Net`, `self.net_class`, or each of several, as in `a.Big if big
+    else a.Small`."""
     return all(
-        isinstance(one.extra, str) and one.extra.rpartition(".")[2][:1].isupper()
+        isinstance(one.extra, str) and _CLASS.search(one.extra.rpartition(".")[2]) is not None
         for one in (callee.args if callee.op is Op.PHI else (callee,))
     )
 

@@ -23,8 +23,10 @@ def made_by_one_class(kinds: "Kinds") -> None:
             made[callee.extra if callee.op is Op.CLASS else key(callee)].append(node)
     for one in _moved_where_they_stand(kinds):
         kinds.say(one, Kind.MODULE, 1)
-    moved = moved_objects(kinds)
+    moved, itself = moved_objects(kinds), {moved_by(node) for node in kinds.module.of(Op.CALL)}
     for alike in made.values():
+        if len(alike) == 1 and alike[0] in itself:  # its copies are of its class, too
+            kinds.of_moved_classes.update(alike)
         if len(alike) == 1 or not any(kinds.of(one) is Kind.MODULE for one in alike):
             continue
         for one in alike:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from devfix_codemods.catalogue import Kind, canonical
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
-from devfix_codemods.ir.keys import key, names
+from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.placement.device_conditions import is_of_accelerator
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_length
 from devfix_codemods.placement.operands import is_only_returned
 from devfix_codemods.placement.places import HOST, Where, place_of, speaks_of_several
+from devfix_codemods.placement.roots import DEEPCOPY
 from devfix_codemods.placement.strengths import COSTS, counted
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Together:
         for call in self._calls_that_make():
             groups[call.function].append(call)
         twins, usual = self._moved_twins(), self._usually_moved(groups)
-        placed = [one for one in self._births.movers if one.op is Op.CALL and self._births.moves_of(one)]
+        placed = [one for one in self._births.movers if _is_original(one) and self._births.moves_of(one)]
         self._made_as_moved(groups, {_maker(one) for one in placed})
         callees = [one.args[0] for one in placed]
         on_host, left = self._on_host(callees), self._left_on_purpose(callees)
@@ -185,7 +186,7 @@ class Together:
         """The moves of modules, by what makes them."""
         found: dict[object, list[Node]] = defaultdict(list)
         for module, moves in self._births.movers.items():
-            if module.op is Op.CALL and self._kinds.is_module(module):
+            if _is_original(module) and self._kinds.is_module(module):
                 found[_twin(module)] += [one for one in moves if self._births.is_elsewhere(one)]
         return found
 
@@ -238,12 +239,25 @@ def _length(links: tuple[str, ...]) -> float:
 
 def _maker(module: Node) -> object:
     """What makes a module: a class, or a function, under whatever name."""
+    if _is_copy(module):
+        return _maker(module.args[1])
     callee = module.args[0] if module.op is Op.CALL else module
     return callee.extra if callee.op is Op.CLASS else key(callee)
 
 
+def _is_original(module: Node) -> bool:
+    """Whether a call makes a module: that a copy is moved says nothing of what was copied."""
+    return module.op is Op.CALL and not _is_copy(module)
+
+
+def _is_copy(module: Node) -> bool:
+    return module.op is Op.CALL and name(module.args[0]) == DEEPCOPY and len(module.args) == 2
+
+
 def _twin(module: Node) -> object:
-    """What twins share: their class; what other functions give is alike where it gets one name."""
+    """What twins share: their class; what other functions give is alike where it gets one name. A copy is a twin."""
+    if _is_copy(module):
+        return _twin(module.args[1])
     callee = module.args[0] if module.op is Op.CALL else module
     if _is_class(callee):
         return _maker(module)

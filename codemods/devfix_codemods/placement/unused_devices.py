@@ -14,7 +14,7 @@ from devfix_codemods.placement.calls import parameters
 from devfix_codemods.placement.device_conditions import is_of_accelerator
 from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
-from devfix_codemods.placement.naming import sounds_like_model
+from devfix_codemods.placement.naming import sounds_like_class, sounds_like_model
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.together import supports
 
@@ -44,8 +44,8 @@ class UnusedDevices:
 
     def only_unused(self, function: Function) -> Node | None:
         """The one device with which a function does nothing; None where there are more."""
-        devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
-        return devices[0] if len(devices) == 1 else None
+        device = self._one_unused(function)
+        return device if device is not None and not is_optional(device) else None
 
     def left(self, device: Node, values: list[Node], link: str) -> None:
         """What a function leaves where it is belongs on a device that it does not use."""
@@ -66,8 +66,9 @@ class UnusedDevices:
             if call.args[0].op is not Op.CLASS and called.name != "__init__" and self._is_given_module(call):
                 made[call.function].append(call)
         for function, values in made.items():
-            if (device := self.only_unused(function)) is not None:
-                self._forgotten(device, values)
+            device = self._one_unused(function)
+            if device is not None:
+                self._forgotten(device, [one for one in values if not is_optional(device) or self._takes_none(one)])
         for function in self._births.module.functions:
             fed = list(self._fed(function))
             if fed and (device := self.only_unused(function)) is not None:
@@ -106,10 +107,19 @@ class UnusedDevices:
     def _is_for_others(self, node: Node) -> bool:
         """Whether a module is no part of another one, and is given to nothing that uses it here."""
         calls = (one for one in self._users.get(node, ()) if one.op is Op.CALL and node in one.args[1:])
-        given = not all(self._leaves(node, one) for one in calls)
+        given = not all(self._leaves(node, one) or self._is_wrapped_for_others(one) for one in calls)
         stored = (one.base for one in node.function.stores if one.value is node)
         part = node in self._births.owned or any(one is not node.function.self_node for one in stored)
         return not part and not given
+
+    def _is_wrapped_for_others(self, call: Node) -> bool:
+        """`return Predictor(net)`, `self.scale = Buffer(torch.ones(3))`, of a class that is not read: a function that
+        is told a device gives what it makes, or keeps it, in an object."""
+        known = call in self._births.calls or any(effect(canonical(one)) is not None for one in names(call.args[0]))
+        given = {one for value, _ in call.function.returns for one in (value, *_parts_of(value))}
+        given.update(one.value for one in call.function.stores if one.base is call.function.self_node)
+        told = any("device" in name and one.op is Op.PARAM for name, one in call.function.parameters.items())
+        return told and not known and sounds_like_class(call.args[0]) and call in given
 
     def _leaves(self, value: Node, call: Node) -> bool:
         """Whether a call only shows a value, or runs a function of this file that does not move it."""
@@ -119,13 +129,21 @@ class UnusedDevices:
         given = parameters(value, call, called)
         return bool(given) and not any(map(self._births.moves_of, given))
 
+    def _one_unused(self, function: Function) -> Node | None:
+        devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
+        return devices[0] if len(devices) == 1 else None
+
     def _unused(self, function: Function) -> Iterator[Node]:
         """The parameters, and the other names, for a device with which nothing is done but to compare it."""
         for name, one in {**function.parameters, **_names(function)}.items():
             place = place_of(one, self._births.kinds) if one.op is not Op.PARAM else None
             known = self._may_be_device(one) if place is None else place.where in _ELSEWHERE and "devices" not in name
-            if "device" in name and known and not is_optional(one) and not self._is_used(one):
+            if "device" in name and known and not self._is_used(one):
                 yield one
+
+    def _takes_none(self, made: Node) -> bool:
+        """Whether `device=None` changes nothing for what makes a value."""
+        return {one.birth for one in self._graph.sources.get(made, ())} == {Birth.FACTORY}
 
     def _may_be_device(self, parameter: Node) -> bool:
         word, kind = str(parameter.extra), self._births.kinds.of(parameter)
@@ -199,6 +217,7 @@ class UnusedDevices:
             and (one.args[0].op is not Op.ATTR or method_effect(str(one.args[0].extra)) is None)
             and one.args[0] is not made
             and not self._is_given(one.args[0])
+            and not self._is_wrapped_for_others(one)
             for one in users
         )
 
@@ -313,6 +332,10 @@ def _is_kept(made: Node) -> bool:
         case ast.Assign(targets=[ast.Attribute()], value=value):
             return value is made.syntax
     return False
+
+
+def _parts_of(value: Node) -> tuple[Node, ...]:
+    return value.args if value.op is Op.SEQUENCE else ()
 
 
 def _names(function: Function) -> dict[str, Node]:

@@ -6,13 +6,14 @@ tensor at hand.
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Class, Node, Op
 from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import is_optional
-from devfix_codemods.placement.graph import MADE, Birth
+from devfix_codemods.placement.graph import MADE, Birth, Turn
 from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.conditions import (
@@ -88,6 +89,7 @@ def _suffixes(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
         yield Suffix(f".to({CUDA_OR_HOST})", CUDA_OR_HOST)
     yield from _as_chosen(analysis, conflict, point)
     yield from _of_given(analysis, conflict, point)
+    yield from _of_asked(analysis, conflict, point)
     if conflict.end.place.where is Where.DEVICE:
         yield from of_called(analysis, conflict, point)
 
@@ -96,6 +98,17 @@ def _of_given(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[
     text = device_of_given_module(analysis, conflict, point)
     if text is not None:
         yield Suffix(f".to({text})", text)
+
+
+def _of_asked(analysis: Analysis, conflict: Conflict, point: Point) -> Iterator[Suffix]:
+    """`.to(net.device)`, of what the program asks for its device in this way, whatever it is."""
+    if conflict.end.links != ("asked-for-device",):
+        return
+    itself = takewhile(lambda step: step.edge.turn is not Turn.MEET, reversed(conflict.path))
+    asked = (one for one in (conflict.end.node, *(step.node for step in itself)) if one.op is Op.PARAM)
+    text = next((text for one in asked if (text := spelled(analysis, one, point)) is not None), None)
+    if text is not None:
+        yield Suffix(f".to({text}.device)", f"{text}.device")
 
 
 def _is_placed_outside(analysis: Analysis, conflict: Conflict, point: Point) -> bool:
@@ -171,7 +184,8 @@ def _arguments(analysis: Analysis, call: Node, syntax: ast.Call) -> tuple[str, s
     stars, may be a type."""
     named = [one for one in syntax.keywords if one.arg not in {"dtype", None}]
     if call.args[0].extra == "cuda":
-        device = '"cuda"' if not syntax.args and not syntax.keywords else None
+        is_bare = not syntax.args and all(one.arg == "non_blocking" for one in syntax.keywords)
+        device = '"cuda"' if is_bare else None
         given = syntax.args
     else:
         given = syntax.args[:1] if all(one.arg != "device" for one in named) else []
@@ -214,11 +228,23 @@ def _as_given_under(
     analysis: Analysis, conflict: Conflict, named: ast.AST | None, test: str | None, point: Point
 ) -> Iterator[Suffix]:
     placed = conflict.end.place.node
-    if isinstance(named, _NAMES) and means_same(analysis, named, conflict.end.node, point):
+    if (
+        isinstance(named, ast.expr)
+        and _may_be_repeated(named)
+        and means_same(analysis, named, conflict.end.node, point)
+    ):
         text = analysis.text(named).replace("'", '"') if isinstance(named, ast.Constant) else analysis.text(named)
         yield Suffix(f".to({text})", text if test is None else None, test=test)
     else:
         yield from _as_spelled_here(analysis, conflict, placed, test, point)
+
+
+def _may_be_repeated(device: ast.expr) -> bool:
+    """Whether an expression gives the same once more: a name, or what tells every caller the same, `get_device()`."""
+    match device:
+        case ast.Call(func=ast.Name() | ast.Attribute() as callee, args=[], keywords=[]):
+            return not any(isinstance(one, ast.Call) for one in ast.walk(callee))
+    return isinstance(device, _NAMES)
 
 
 def _as_spelled_here(

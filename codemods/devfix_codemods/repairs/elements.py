@@ -63,6 +63,7 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
         yield from _where_read(analysis, source, conflict, node)
     if loaded or isinstance(node.syntax, ast.Call | ast.BinOp):
         yield from wrapped(analysis, source, conflict)
+        yield from _at_view(analysis, source, conflict)
         yield from _where_passed(analysis, source, conflict)
         return
     yield from _before_use(analysis, source, conflict)
@@ -82,6 +83,13 @@ def _where_passed(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
             birth = replace(conflict.birth, node=step.node)
             yield from beside_sibling(analysis, source, replace(conflict, birth=birth, end=ends[0], path=()))
             return
+
+
+def _at_view(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`batch["mask"][:, :n].to(device)`, where `batch["mask"]` was only measured before."""
+    first = next(iter(conflict.path), None)
+    if first is not None and first.edge.link == "view":
+        yield from wrapped(analysis, source, as_of(conflict, 0))
 
 
 def _where_joined(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

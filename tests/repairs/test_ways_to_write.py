@@ -1,0 +1,110 @@
+"""Conflicts that are known, and the ways to write their repair: a device that a call gives, one that something is asked
+for, a view behind what is only measured."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+ASKED = """
+    from tools import {function}
+    def gather(shape, other, group):
+        first = torch.empty(shape, dtype=torch.float32, device={device})
+        torch.distributed.broadcast(first, src=0, group=group)
+        second = torch.empty(other, dtype=torch.float32)
+        torch.distributed.broadcast(second, src=0, group=group)
+        return first, second
+"""
+
+
+@pytest.mark.parametrize(("function", "device"), [("place", "place(shape)"), ("tools", "tools[shape]()")])
+def test_a_call_that_may_tell_others_something_else(repairs, function: str, device: str) -> None:
+    added = repairs.added(ASKED.format(function=function, device=device))
+    assert all(device not in one for one in added)
+
+
+@pytest.mark.parametrize(("function", "device"), [("current", "current()"), ("tools", "tools.current()")])
+def test_a_function_that_tells_the_device_is_asked_again(repairs, function: str, device: str) -> None:
+    added = repairs.added(ASKED.format(function=function, device=device))
+    assert added == [f"second = torch.empty(other, dtype=torch.float32, device={device})"]
+
+
+MEASURED = """
+    from torch.utils.data import DataLoader, default_collate
+    def evaluate(data, device):
+        net = nn.Linear(3, 3).to(device)
+        for batch in DataLoader(data, collate_fn=default_collate):
+            noisy = batch["noisy"].to(device)
+            output = net(noisy)
+            count = min(output.shape[1], batch["mask"].shape[1])
+            {line}
+            print((output[:, :count] * mask).sum())
+"""
+
+
+def test_a_view_that_is_moved(repairs) -> None:
+    assert repairs.added(MEASURED.format(line='mask = batch["mask"][:, :count].to(device)')) == []
+
+
+def test_a_view_of_what_was_measured_before(repairs) -> None:
+    added = repairs.added(MEASURED.format(line='mask = batch["mask"][:, :count]'), Safety.UNSAFE)
+    assert added == ['mask = batch["mask"][:, :count].to(device)']
+
+
+ENERGY = """
+    def plot(energy, points):
+        def density(rows):
+            x = torch.zeros((rows.shape[0], energy.size)){moved}
+            x[:, 0] = rows[:, 0]
+            return -energy.density(x).backward()
+        {asked}
+        return density(points)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "asked"), [(".to(energy.device)", "y = points.to(energy.device)"), ("", "y = points.to(energy.place)")]
+)
+def test_what_is_moved_or_asked_for_no_device(repairs, moved: str, asked: str) -> None:
+    added = repairs.added(ENERGY.format(moved=moved, asked=asked))
+    assert all("energy.device" not in one for one in added)
+
+
+def test_what_is_asked_for_its_device_has_one(repairs) -> None:
+    added = repairs.added(ENERGY.format(moved="", asked="y = points.to(device=energy.device)"))
+    assert added == ["x = torch.zeros((rows.shape[0], energy.size), device=energy.device)"]
+
+
+LOSS = """
+    def loss(features):
+        count = features.shape[0] // 2
+        labels = torch.cat([torch.arange(count) for _ in range(2)], dim=0)
+        labels = (labels.unsqueeze(0) == labels.unsqueeze(1)).float()
+        mask = torch.eye(labels.shape[0], dtype=torch.bool).cuda({told})
+        return labels[~mask]
+"""
+
+
+def test_what_cuda_is_told_beside_the_device(repairs) -> None:
+    assert repairs.added(LOSS.format(told="")) == repairs.added(LOSS.format(told="non_blocking=True"))
+
+
+OPTIONS = """
+    from nets import Net
+    def load(path, {name}, data):
+        net = Net({name})
+        net.load_state_dict(torch.load(path, map_location="cpu"))
+        return evaluate(net, data)
+    def train(data, {name}):
+        net = Net({name})
+        if {name}.gpu:
+            net.cuda()
+        for x in data:
+            net(x.cuda())
+"""
+
+
+def test_what_two_functions_are_given_by_one_name(repairs) -> None:
+    assert repairs.written(OPTIONS.format(name="rows"), Safety.UNSAFE).count("if rows.gpu:") == 1
+
+
+def test_options_have_one_name_in_all_functions(repairs) -> None:
+    assert repairs.written(OPTIONS.format(name="config"), Safety.UNSAFE).count("if config.gpu:") == 2
