@@ -118,3 +118,23 @@ def test_what_an_unread_function_makes(placed, name: str, given: str) -> None:
 @pytest.mark.parametrize("name", ["model", "net", "encoder_net"])
 def test_a_model_that_it_makes(placed, name: str) -> None:
     assert "build(3)" in placed(CALLED.format(name=name, given="x.to(device)")).births
+
+
+TOGETHER = """
+    def evaluate(options, keep):
+        net = nn.Linear(3, 3).cuda()
+        rows, labels = read_first(options), read_second(options)
+        one, other = match(rows, labels)
+        x = rows.cuda()
+        other = other.cuda()
+        keep(relate(net, x=x, other=other, one=one{more}))
+"""
+
+
+@pytest.mark.parametrize("more", [", names=labels", ", count=options"])
+def test_what_a_call_gets_beside_others_that_stay(placed, more: str) -> None:
+    assert "one" not in placed(TOGETHER.format(more=more)).births
+
+
+def test_what_a_call_gets_of_which_all_others_are_moved(placed) -> None:
+    assert "one" in placed(TOGETHER.format(more="")).births

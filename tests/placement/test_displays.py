@@ -142,3 +142,21 @@ def test_the_value_that_is_left(placed, program: str, birth: str) -> None:
 @pytest.mark.parametrize("program", FINE.values(), ids=FINE)
 def test_values_that_a_display_does_not_speak_of(placed, program: str) -> None:
     assert placed(program).births == []
+
+
+CELL = """
+    class Cell(nn.Module):
+        def forward(self, x, state):
+            h, c = self.first(x, state)
+            h, m, a = self.second(h, state)
+            return {row}
+"""
+
+
+@pytest.mark.parametrize("row", ["h.to(DEVICE), c", "h.to(DEVICE), c, m", "h.to(DEVICE), c, m.to(DEVICE), self.steps"])
+def test_several_that_are_not_moved_or_one_beside_few(placed, row: str) -> None:
+    assert "c" not in placed(CELL.format(row=row)).births
+
+
+def test_the_only_one_that_is_not_moved(placed) -> None:
+    assert "c" in placed(CELL.format(row="h.to(DEVICE), c, m.to(DEVICE), a.to(DEVICE)")).births

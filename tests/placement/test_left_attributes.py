@@ -63,3 +63,29 @@ def test_what_nobody_computes_with_or_is_moved(placed, made: str, more: str, rea
 
 def test_who_moves_an_object_moves_all_its_tensors(placed) -> None:
     assert placed(CACHE.format(made=PLACES, more="", read=READ)).births == ["places"]
+
+
+BATCH = """
+    @dataclass
+    class Batch:
+        users: Iterable[int]
+        items: Iterable[int]
+        labels: Iterable[float]
+        def __post_init__(self):
+            self.users = {made}
+            self.items = torch.from_numpy(self.items).long()
+            self.labels = torch.from_numpy(self.labels)
+        def to_device(self, device):
+            self.items = self.items.to(device)
+            self.labels = self.labels.to(device)
+            return self
+"""
+
+
+@pytest.mark.parametrize("made", ["list(self.users)", "np.asarray(self.users)", "check(self.users)"])
+def test_a_field_that_is_made_otherwise(placed, made: str) -> None:
+    assert placed(BATCH.format(made=made)).births == []
+
+
+def test_a_field_of_which_a_tensor_is_made_whatever_its_annotation_says(placed) -> None:
+    assert "users" in placed(BATCH.format(made="torch.from_numpy(self.users).long()")).births

@@ -300,3 +300,37 @@ def test_halves_of_pairs_are_no_copies(placed) -> None:
 
 def test_all_of_a_list_beside_a_forgotten_device(placed) -> None:
     assert placed(PAIRS.format(taken="b", target="b")).births == ["b"]
+
+
+IN_FILE = """
+    from nets import Net
+    from data import batches
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    def main(options):
+        net = Net(3)
+        optimizer = torch.optim.Adam(net.parameters())
+        {used}
+        for x, y in batches(options):
+            {lines}
+            net(x).sum().backward()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "lines"),
+    [
+        ("share(device)", "pass"),
+        ("share(options)", "y = y.cuda()"),
+        ("share(options)", "x = torch.ones(3)"),
+        ("global device; device = None", "pass"),
+    ],
+)
+def test_a_file_that_does_something_with_its_device_or_computes_on_the_host(placed, used: str, lines: str) -> None:
+    found = placed(IN_FILE.format(used=used, lines=lines)).conflicts
+    assert all("unused-in-file" not in one.links for one in found)
+
+
+@pytest.mark.parametrize("used", ["share(options)", "print(3)"])
+def test_a_file_that_does_nothing_with_its_device(placed, used: str) -> None:
+    assert "unused-in-file" in placed(IN_FILE.format(used=used, lines="pass")).of("Net(3)").links

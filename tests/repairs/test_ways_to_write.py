@@ -108,3 +108,48 @@ def test_what_two_functions_are_given_by_one_name(repairs) -> None:
 
 def test_options_have_one_name_in_all_functions(repairs) -> None:
     assert repairs.written(OPTIONS.format(name="config"), Safety.UNSAFE).count("if config.gpu:") == 2
+
+
+OPTIONAL = """
+    from config import Config
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(3, 3)
+    def build(size, {name}: str | None = None):
+        if {name} is None:
+            {name} = Config.DEVICE
+        net = Net()
+        net.eval()
+        return net
+"""
+
+
+def test_a_text_that_is_no_device(repairs) -> None:
+    assert repairs.added(OPTIONAL.format(name="title")) == []
+
+
+def test_a_device_that_is_annotated_as_a_text(repairs) -> None:
+    assert repairs.added(OPTIONAL.format(name="device"), Safety.UNSAFE) == ["net = Net().to(device)"]
+
+
+PICKED = """
+    class Classifier(nn.Module):
+        def __init__(self, count):
+            super().__init__()
+            self.count = count
+            self.head = Head(count)
+        def forward(self, batch):
+            rows = torch.eye(self.count)[{index}]
+            return self.head(rows), F.cross_entropy(batch["x"], batch["domain"])
+"""
+
+
+@pytest.mark.parametrize("index", ["[1, 2]", "self.count - 1", "batch[self.count]"])
+def test_an_index_without_a_device_or_without_a_key(repairs, index: str) -> None:
+    assert all(".device" not in one for one in repairs.added(PICKED.format(index=index), Safety.UNSAFE))
+
+
+def test_an_index_under_a_key(repairs) -> None:
+    added = repairs.added(PICKED.format(index='batch["domain"]'), Safety.UNSAFE)
+    assert added == ['rows = torch.eye(self.count, device=batch["domain"].device)[batch["domain"]]']

@@ -470,6 +470,14 @@ def test_files_of_tests_and_of_data_are_left_alone(path):
     assert check(source, Options(frozenset({CODE}))) == Checked(())
 
 
+@pytest.mark.parametrize("path", ["nets/transformer.py", "video_transformers.py", "train_image_classifier.py"])
+def test_files_of_models_are_none_of_data(path):
+    source = Source(path, b"import torch\ndef f(model, x, device):\n    return model(x).detach().numpy()\n")
+    found = check(source, Options(frozenset({CODE})))
+    assert isinstance(found, Checked)
+    assert len(found.findings) == 1
+
+
 REPAIRED = {
     "in a file that imports nothing of torch": (
         """

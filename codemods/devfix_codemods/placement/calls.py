@@ -185,12 +185,12 @@ def moved_by(node: Node) -> Node | None:
 
 def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node]]:
     """Which argument of a call is which parameter, as far as no star hides it; `first` is that of the first one."""
-    open_ = list(called.parameters.values())[called.self_node is not None :]
+    open_ = _by_position(called)[called.self_node is not None :]
     found: list[tuple[Node, Node]] = []
     position = 0
     for argument, word in zip(call.args[first:], call.extras[first - 1 :]):
         if word is None:
-            if position < len(open_) and not str(open_[position].extra).startswith("*"):
+            if position < len(open_):
                 found.append((argument, open_[position]))
                 position += 1
         elif word == "*":
@@ -198,6 +198,13 @@ def bound(call: Node, called: Function, first: int = 1) -> list[tuple[Node, Node
         elif word != "**" and word in called.parameters:
             found.append((argument, called.parameters[word]))
     return found
+
+
+def _by_position(called: Function) -> list[Node]:
+    """The parameters that a call may give by position, without those that stand behind a star."""
+    spec = getattr(called.syntax, "args", None)
+    named = (*spec.posonlyargs, *spec.args) if isinstance(spec, ast.arguments) else ()
+    return [called.parameters[one.arg] for one in named]
 
 
 def parameters(argument: Node, call: Node, called: Function | None) -> list[Node]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
 
 LEFT = "left-in-display"
+SEVERAL = 3
+"""How many values of a row are moved, where the only other one has to be moved as well."""
+_NAMED = frozenset({Op.ITEM, Op.CALL, Op.PARAM, Op.ATTR})
 
 
 def left_in_displays(births: "Births") -> None:
@@ -43,6 +46,7 @@ def _is_row(node: Node) -> bool:
 
 def _left_behind(births: "Births", row: Node, moved: list[Node]) -> None:
     left = [*_left(births, row, moved), *_made_alike(births, row, moved), *_of_one(births, row, moved)]
+    left += _only_one(births, row, moved)
     for one in dict.fromkeys(left):
         for root in births.roots(one):
             if births.kinds.of(root) in {None, Kind.TENSOR} and not births.moves_of(root):
@@ -96,13 +100,21 @@ def _made_alike(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node
 
 def _of_one(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
     """`rows, mask.to(device)`, of what one call gives, and `t["ids"], t["mask"].to(device)`, of what a tokenizer gives:
-    the tensors of it; of an encoding that is all."""
+    the tensors of it; of an encoding that is all, and beside several that are moved what may be one."""
     wholes = {root.args[0] for one in moved for root in births.roots(one) if root.op is Op.ITEM}
     for one in values_of(row):
         if one in moved or one.op is not Op.ITEM or one.args[0] not in wholes:
             continue
-        if is_encoding(one.args[0]) or (births.kinds.of(one) is Kind.TENSOR and not sounds_like_length(one)):
+        known = births.kinds.of(one) is Kind.TENSOR or (births.kinds.of(one) is None and len(moved) > 1)
+        if is_encoding(one.args[0]) or (known and not sounds_like_length(one)):
             yield one
+
+
+def _only_one(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
+    """`a.to(device), b, c.to(device), d.to(device)`"""
+    rest = [one for one in values_of(row) if one not in moved]
+    if len(rest) == 1 and len(moved) >= SEVERAL and rest[0].op in _NAMED and not sounds_like_length(rest[0]):
+        yield from (one for one in rest if births.kinds.of(one) in {None, Kind.TENSOR})
 
 
 def _text(node: Node) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devfix_codemods.catalogue import Kind, canonical, effect, method_effect
+from devfix_codemods.catalogue import MAKES_ON_HOST, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
 from devfix_codemods.ir.items import choices, is_slice, made_of
 from devfix_codemods.ir.keys import key, names
@@ -96,7 +96,7 @@ class Families:
                 self._births.beside_moved(one, row.base, link)
                 if self._is_input(one) or self._is_input_there(one, moved):
                     supports(self._graph, one, moved, "family-fed")
-                elif kind is Kind.TENSOR or self._is_kept_beside(one, moved):
+                elif kind is Kind.TENSOR or self._is_kept_beside(one, moved) or self._is_taken_beside(one):
                     supports(self._graph, one, moved, "family")
 
     def _link(self, part: Node, row: Row, *, lonely: bool) -> str:
@@ -168,6 +168,20 @@ class Families:
         stores = [one for one in node.function.stores if one.is_attribute and one.base is not node.function.self_node]
         holders = {key(one.base) for one in stores if one.value in moves}
         return any(node in choices(one.value) and key(one.base) in holders for one in stores)
+
+    def _is_taken_beside(self, node: Node) -> bool:
+        """`relate(net, x=x.cuda(), y=y.cuda(), labels=labels)`: whether one call gets a value, and several others of
+        which all are moved."""
+        for call in self._users.get(node, ()):
+            if call.op is Op.CALL and node in call.args[1:]:
+                others = [one for one in call.args[1:] if one is not node and not self._kinds.is_module(one)]
+                placed = [one for one in others if any(map(self._is_taken_away, choices(one)))]
+                if len(placed) == len(others) > 1:
+                    return True
+        return False
+
+    def _is_taken_away(self, node: Node) -> bool:
+        return self._births.is_move(node) and self._births.is_elsewhere(node)
 
     def _kept_as(self, node: Node) -> Iterator[Node]:
         """What other methods read of an attribute that keeps a value."""
@@ -293,7 +307,9 @@ class Families:
             field = owner.field_of(attribute)
             belongs = not alike.isdisjoint(makers) or (moves_all and self._is_computed_with(field))
             left = attribute not in moved and attribute not in placed  # be it of what is computed of it
-            if left and self._kinds.of(field) is Kind.TENSOR and belongs:
+            kind = self._kinds.of(field)
+            is_tensor = kind is Kind.TENSOR or (kind is None and any(map(_makes_tensor, alike & makers)))
+            if left and is_tensor and belongs:
                 self._births.beside_moved(field, None)
                 supports(self._graph, field, beside, "family")
 
@@ -333,6 +349,11 @@ class Families:
             moved = {one: moves for one in row if (moves := self._births.moves_of(one))}
             rest = (one for one in row if moved and one not in moved and self._comes_from_outside(one))
             yield from (one for one in rest if not self._is_followed(one, moved))
+
+
+def _makes_tensor(maker: str) -> bool:
+    """Whether a function of torch makes values, whatever their attribute is annotated as."""
+    return effect(canonical(maker)) in MAKES_ON_HOST
 
 
 def _bases_of(callee: Node) -> Iterator[Node]:

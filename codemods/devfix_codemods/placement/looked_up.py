@@ -1,9 +1,9 @@
-"""Constructors that a program looks up by a name: `models.__dict__[name]`, `getattr(models, name)`, `KNOWN[name]`."""
+"""Constructors that a program looks up: `models.__dict__[name]`, `getattr(models, name)`, `KNOWN[name]`, `chosen()`."""
 
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, canonical, effect
-from devfix_codemods.ir import Node, Op
+from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.keys import name, names, resolved
 from devfix_codemods.placement.naming import sounds_like_class
 
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 def is_looked_up(callee: Node) -> bool:
-    """Whether what is called comes out of a table, or of a module of Python by a name."""
-    return callee.op is Op.ITEM or (callee.op is Op.CALL and name(callee.args[0]) == "builtins.getattr")
+    """Whether what is called comes out of a table, of a module of Python by a name, or of a function of the file."""
+    found = callee.op is Op.CALL and name(callee.args[0]) == "builtins.getattr"
+    return found or callee.op is Op.ITEM or _chooser(callee) is not None
 
 
 def makes_module(kinds: "Kinds", call: Node) -> bool:
@@ -32,8 +33,17 @@ def makes_object(call: Node) -> bool:
     return bool(found) and all(sounds_like_class(one) for one in found)
 
 
+def _chooser(callee: Node) -> Function | None:
+    """The function of the file whose result is called."""
+    called = callee.args[0].extra if callee.op is Op.CALL and callee.args[0].op is Op.FUNCTION else None
+    return called if isinstance(called, Function) else None
+
+
 def _constructors(callee: Node) -> list[Node]:
-    """What a table that the file spells out holds, under the key that is asked for where that is a text."""
+    """What a table that the file spells out holds, under the key that is asked for where that is a text, and what a
+    function of the file gives."""
+    if (chooser := _chooser(callee)) is not None:
+        return [value for value, _ in chooser.returns]
     table = resolved(callee.args[0]) if callee.op is Op.ITEM else None
     if table is None or table.op is not Op.MAPPING:
         return []

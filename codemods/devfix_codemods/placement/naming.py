@@ -34,7 +34,8 @@ _DATA = re.compile(
 )
 _FILES = re.compile(
     r"(?i)(?:^|/)(?:tests?|testing|data|datasets|loaders?|transforms)/[^/]*$|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
-    r"|(?:process(?:ing|or)|transform|dataset|loader|image|audio|video|seriali[sz])[^/]*$"
+    r"|(?:process(?:ing|or)|transforms?(?!er)|dataset|loader|seriali[sz])[^/]*$"
+    r"|(?:image|audio|video)s?(?:_?(?:utils?|io|tools?|helpers?|readers?|writers?))?\.pyi?$"
 )
 _KEPT_OUT = re.compile(
     r"(?i:teacher|frozen|momentum|shadow|loss|criteri)|(?<![A-Za-z])emas?(?![a-z])|Emas?(?![a-z])|(?<![A-Z])EMA(?![a-z])"

@@ -12,10 +12,10 @@ from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.placement.arguments import calls_builtin, has_device, is_optional, makes_parameter
 from devfix_codemods.placement.calls import parameters
 from devfix_codemods.placement.device_conditions import is_of_accelerator
-from devfix_codemods.placement.graph import Birth
+from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_model
-from devfix_codemods.placement.places import Where, place_of
+from devfix_codemods.placement.places import Where, place_of, speaks_of_several
 from devfix_codemods.placement.together import supports
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class UnusedDevices:
 
     def all(self) -> None:
         self._not_used()
+        self._not_used_in_file()
         self._not_all_told()
 
     def only_unused(self, function: Function) -> Node | None:
@@ -73,6 +74,38 @@ class UnusedDevices:
             fed = list(self._fed(function))
             if fed and (device := self.only_unused(function)) is not None:
                 self.left(device, fed, "fed-beside-device")
+
+    def _not_used_in_file(self) -> None:
+        """A device that the file chooses, and that none of its functions reads: nothing in it is moved anywhere."""
+        births, top = self._births, self._births.module.top
+        read = {one.extra for one in births.module.of(Op.GLOBAL)}
+        known = {name: one for name, one in _names(top).items() if name not in read and self._is_chosen_in_vain(one)}
+        if len(known) != 1 or any(
+            births.is_move(one) and births.is_elsewhere(one) for one in births.module.of(Op.CALL)
+        ):
+            return
+        ((name, device),) = known.items()
+        if "device" in name.lower() and not speaks_of_several(name):
+            births.wanted_at(device)
+            for one in self._graph.sources:
+                if self._is_trained(one):
+                    self._graph.supports(one, device, "unused-in-file", one.guard)
+
+    def _is_chosen_in_vain(self, value: Node) -> bool:
+        """`device = "cuda" if torch.cuda.is_available() else "cpu"`, and nothing more: no other value for the name."""
+        place = place_of(value, self._births.kinds) if value.syntax is not value.function.syntax else None
+        return place is not None and place.where is Where.DEVICE and not self._is_used(value)
+
+    def _is_trained(self, made: Node) -> bool:
+        """Whether a call makes a model that this file trains, or runs, and not with what it has on the host."""
+        births, kinds = self._births, self._births.kinds
+        if made.op is not Op.CALL or not any(one.birth is Birth.MODULE for one in self._graph.sources[made]):
+            return False
+        calls = [one for one in births.module.of(Op.CALL) if kinds.find(one.args[0]) is kinds.find(made)]
+        given = (root for one in calls for each in one.args[1:] for root in (each, *births.roots(each)))
+        on_host = any(self._graph.is_born(one, MADE | OF_BATCHES) for one in given)
+        is_run = bool(calls) or kinds.is_model(made) or kinds.has_parameters(made)
+        return is_run and made not in births.owned and not on_host
 
     def _fed(self, function: Function) -> Iterator[Node]:
         """What a loop gives, of which a module computes something, and which nothing moves."""

@@ -1,7 +1,7 @@
 """One cut, and how operations spell what they are given."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -71,14 +71,32 @@ def name_at(node: Node, user: Node) -> str | None:
     return next((name for name, one in point.environment.items() if isinstance(name, str) and one is node), None)
 
 
-def name_in(operand: Node, operation: Node) -> str | None:
-    """What an operand is called in its operation, also where the statement has no name for it: in comprehensions."""
+def spelled_in(operand: Node, operation: Node) -> ast.expr | None:
+    """How an operand is spelled in its operation, also where the statement has no name for it: in comprehensions, or of
+    a part that is asked for by its key, `batch["index"]`."""
     for one in (operation, *(each for each in operation.args if each.op is Op.SEQUENCE)):
-        row = (one.args, row_of(one.syntax)) if one.op is Op.SEQUENCE else (one.args[1:], written(one) or ())
+        row = (one.args, row_of(one.syntax)) if one.op is Op.SEQUENCE else (one.args[1:], _given(one))
         for node, spelled in zip(*row):
-            if node is operand and isinstance(spelled, ast.Name):
-                return spelled.id
+            if node is operand and _is_part(spelled):
+                return spelled
     return None
+
+
+def _given(operation: Node) -> Sequence[ast.expr]:
+    """What a call is given, or the index of what picks from a value."""
+    if operation.op is Op.ITEM and isinstance(operation.syntax, ast.Subscript):
+        return [operation.syntax.slice]
+    return written(operation) or ()
+
+
+def _is_part(expression: ast.expr) -> bool:
+    """Whether an expression is a name, or the part of one under a key that is written there."""
+    match expression:
+        case ast.Name():
+            return True
+        case ast.Subscript(value=value, slice=ast.Constant(value=str())):
+            return _is_part(value)
+    return False
 
 
 def row_of(syntax: object) -> list[ast.expr]:

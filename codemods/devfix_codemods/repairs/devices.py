@@ -303,7 +303,7 @@ def _is_device(analysis: Analysis, text: str, node: Node) -> bool:
     if not may_name_device(text, node):
         return False
     place = place_of(node, analysis.kinds)
-    return place is not None and place.where is Where.DEVICE and analysis.kinds.of(node) in {Kind.DEVICE, None}
+    return place is not None and place.where is Where.DEVICE and analysis.kinds.of(node) in _OF_DEVICES
 
 
 def _followed(analysis: Analysis, node: Node) -> Node | None:
@@ -314,3 +314,4 @@ def _followed(analysis: Analysis, node: Node) -> Node | None:
 
 
 _NAMES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)
+_OF_DEVICES = frozenset({Kind.DEVICE, Kind.TEXT, None})

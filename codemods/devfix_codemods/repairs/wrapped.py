@@ -11,15 +11,15 @@ from devfix_codemods.ir.items import made_of
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import may_be_none
 from devfix_codemods.placement.graph import OF_BATCHES, Birth, Turn
-from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.search import Conflict, Step
 from devfix_codemods.repairs.cut import (
     UNSAFE,
     Cut,
     behind_making,
     name_at,
-    name_in,
     operand_syntax,
     operands,
+    spelled_in,
     with_keyword,
 )
 from devfix_codemods.repairs.devices import suffixes
@@ -73,11 +73,10 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
     if meeting is None or meeting.node.function is not conflict.birth.node.function:
         return
     loaded = conflict.birth.birth in OF_BATCHES
-    alone = itself and meeting.edge.link == "operation" and _count_uses(conflict.birth.node) == 1
-    if meeting.before is None and not loaded and not alone:
+    alone = itself and meeting.edge.link in {"operation", *_PICKING} and _count_uses(conflict.birth.node) == 1
+    (operand, operation), kinds = _operands_of(conflict, meeting), analysis.kinds
+    if operand is conflict.birth.node and not loaded and not alone:
         return
-    operand, operation = meeting.before.node if meeting.before is not None else conflict.birth.node, meeting.node
-    kinds = analysis.kinds
     others = [one for one in operands(operation) if one is not operand and kinds.of(one) is Kind.TENSOR]
     others = [one for one in others if not kinds.says_surely(one, Kind.NUMBER) and not _is_made_of(one, conflict)]
     syntax = operand_syntax(operand, operation)
@@ -86,7 +85,9 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
         return  # `(h, c)` has no `.to`
     shown = [edge.other for one in others for edge in analysis.graph.edges[one] if edge.turn is Turn.SAME]
     for other in (*others, *(one for one in shown if one not in kinds.rows)):
-        text = name_at(other, operation) or name_in(other, operation)
+        text = name_at(other, operation)
+        if text is None and (spelled := spelled_in(other, operation)) is not None:
+            text = analysis.text(spelled)
         if text is None or other is operand:
             continue
         if (
@@ -103,10 +104,19 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
             yield Cut((edit,), f"Move it to `{text}.device` where they meet", harmless=True)
 
 
+def _operands_of(conflict: Conflict, meeting: Step) -> tuple[Node, Node]:
+    """What of a value meets another one, and the operation: what picks from it, where the other is its index."""
+    operand = meeting.before.node if meeting.before is not None else conflict.birth.node
+    if meeting.edge.link in _PICKING and operand.op is Op.ITEM and meeting.node in operand.args[1:]:
+        return operand.args[0], operand
+    return operand, meeting.node
+
+
 def _count_uses(node: Node) -> int:
     """How many operations get a value: moved for one, it would stay where it is for the others."""
     return sum(node in one.args and one.op in _USING for one in node.function.nodes)
 
 
+_PICKING = frozenset({"index", "index-of-input"})
 _HOLDING = frozenset({Op.SEQUENCE, Op.MAPPING, Op.COMPREHENSION})
-_USING = frozenset({Op.OPERATION, Op.CALL, Op.COMPARE, Op.SEQUENCE})
+_USING = frozenset({Op.OPERATION, Op.CALL, Op.COMPARE, Op.SEQUENCE, Op.ITEM})
