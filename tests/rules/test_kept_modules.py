@@ -126,3 +126,43 @@ def test_a_module_that_moves_itself(rule) -> None:
 def test_the_one_part_that_a_module_does_not_move_itself(rule) -> None:
     program = PARTS.format(stem="nn.Linear(4, 4)", body="nn.Linear(4, 4).to(device)")
     assert "self.stem = nn.Linear(4, 4).to(device)\n" in rule.fixed(program, unsafe=True)
+
+
+TRAINER = """
+    import torch
+    from optim import Steps
+
+    class Trainer:
+        def __init__(self, actor, critic, target, rate=0.1):
+            self.actor, self.critic, self.target = actor, critic, target
+            self.rate = rate
+            self.steps = Steps(self.actor.parameters(), lr=rate)
+
+        def update(self, state):
+            loss = (self.critic(state) - self.rate * self.target(state)).mean()
+            self.steps.backward(loss)
+            return self.actor(state)
+
+        def {method}(self, device):
+            self.critic.to(device)
+            {moves}
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "moves"),
+    [
+        ("to", "self.target.to(device); self.actor.to(device)"),
+        ("to", "pass"),
+    ],
+)
+def test_what_is_given_and_moved_or_beside_one_alone(rule, method: str, moves: str) -> None:
+    assert rule.findings(TRAINER.format(method=method, moves=moves)) == ()
+
+
+def test_what_an_object_is_given_is_moved_with_the_others(rule) -> None:
+    program = TRAINER.format(method="to", moves="self.target.to(device)")
+    fixed = rule.fixed(program, unsafe=True)
+    assert "self.actor.to(device)\n" in fixed.partition("def to(")[2]
+    assert "self.steps.to" not in fixed
+    assert "self.rate.to" not in fixed

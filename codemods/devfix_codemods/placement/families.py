@@ -286,7 +286,7 @@ class Families:
             for node in function.nodes:
                 if self._births.is_move(node) and self._births.is_elsewhere(node):
                     for root in self._births.roots(node):
-                        if root.op is Op.ATTR and root.args[0] is itself:
+                        if root.op is Op.ATTR and root.args[0] is itself and not self._kinds.is_module(root):
                             moved[str(root.extra)] = node
             if len(moved) > 1:
                 self._left_behind(owner, moved, function)

@@ -116,9 +116,15 @@ def _left(births: "Births", owner: Class, moved: set[str], moves: dict[str, Node
     made = owner.methods["__init__"]
     for store in made.stores:
         value = store.value
-        kept = store.is_attribute and store.base is made.self_node and store.key not in moved
-        if kept and births.graph.is_born(value, {Birth.MODULE}) and not births.moves_of(value):
-            supports(births.graph, value, {one: [one] for one in moves.values()}, "modules")
+        if not store.is_attribute or store.base is not made.self_node or store.key in moved or births.moves_of(value):
+            continue
+        beside = {one: [one] for one in moves.values()}
+        if births.graph.is_born(value, {Birth.MODULE}):
+            supports(births.graph, value, beside, "modules")
+        elif value.op is Op.PARAM and births.kinds.is_module(value) and len(moves) >= SEVERAL:
+            field = owner.field_of(str(store.key))  # whoever gave it has the whole moved
+            births.made_beside(field)
+            supports(births.graph, field, beside, "modules")
 
 
 MOVING = frozenset({"to", "cuda", "to_cuda", "to_gpu", "to_device"})

@@ -26,7 +26,8 @@ from devfix_codemods.source import Source
 def made_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """The cuts of a module that is made by a call of its own, the best first."""
     if conflict.birth.node.op is Op.FIELD:
-        yield from _in_constructor(analysis, source, conflict)
+        if conflict.birth.node in analysis.births.objects.moved_as:
+            yield from _in_constructor(analysis, source, conflict)
         return
     yield from _behind_choice(analysis, source, conflict)
     made = list(_where_made(analysis, source, conflict))
@@ -164,11 +165,16 @@ def beside_module(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
         return
 
 
+def _kept_as(value: Node) -> str | None:
+    """The attribute of the object of a method that keeps a value."""
+    stores = (one for one in value.function.stores if one.value is value and one.base is value.function.self_node)
+    return next((str(one.key) for one in stores if one.is_attribute), None)
+
+
 def beside_kept(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """`self.actor = self.actor.to(device)` behind the same of `self.critic`, in the method that moves what is kept."""
     node = conflict.birth.node
-    stores = (one for one in node.function.stores if one.value is node and one.base is node.function.self_node)
-    kept = next((str(one.key) for one in stores if one.is_attribute), None)
+    kept = str(node.extra) if node.op is Op.FIELD else _kept_as(node)
     beside = (edge.other for edge in analysis.graph.edges[node] if edge.link.startswith("modules-"))
     for move in beside if kept is not None else ():
         moved = move.args[0].args[0] if move.op is Op.CALL and move.args[0].op is Op.ATTR else move
@@ -177,7 +183,9 @@ def beside_kept(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
             continue
         span = source.span(statement)
         code = re.sub(rf"\b{itself.extra}\.{moved.extra}\b", f"{itself.extra}.{kept}", source.segment(span))
-        if move.function.owner is node.function.owner and code != source.segment(span):
+        owner = move.function.owner
+        same = owner is node.function.owner or (owner is not None and owner.field_of(kept) is node)
+        if same and code != source.segment(span):
             yield Cut((InsertStatement(span, "after", code),), f"Move `{itself.extra}.{kept}` as well")
 
 
