@@ -175,8 +175,9 @@ def beside_kept(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     """`self.actor = self.actor.to(device)` behind the same of `self.critic`, in the method that moves what is kept."""
     node = conflict.birth.node
     kept = str(node.extra) if node.op is Op.FIELD else _kept_as(node)
-    beside = (edge.other for edge in analysis.graph.edges[node] if edge.link.startswith("modules-"))
-    for move in beside if kept is not None else ():
+    if kept is None:
+        return
+    for move in (edge.other for edge in analysis.graph.edges[node] if edge.link.startswith("modules-")):
         moved = move.args[0].args[0] if move.op is Op.CALL and move.args[0].op is Op.ATTR else move
         statement, itself = move.statement, move.function.self_node
         if moved.op is not Op.ATTR or moved.args[0] is not itself or not isinstance(statement, ast.Assign | ast.Expr):
