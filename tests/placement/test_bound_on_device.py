@@ -18,6 +18,7 @@ def names(body: str, calls: str = "") -> set[str]:
         "    y = torch.zeros(n)",
         "    y = x + 1",
         "    y = torch.zeros(n).cuda().cpu()",
+        "    x = x.cuda()\n    x = net(x).detach().cpu()\n    y = x",
         "    y = read(n)",
         "    y = torch.zeros(n).cuda()\n    y = torch.zeros(n)",
     ],

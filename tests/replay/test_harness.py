@@ -1045,7 +1045,7 @@ READ = "import torch\nimages = open('/absent/images').read()"
 @pytest.mark.slow
 def test_a_function_of_a_notebook_is_driven(tree: Path, simulation: Simulated) -> None:
     (tree / "train_cells.py").write_text("raise ValueError('a file of the user')\n")
-    result = drive_cells(tree, simulation, *ON_X, READ, POSITIONS.strip(), "print(positions(images))")
+    result = drive_cells(tree, simulation, *ON_X, READ, POSITIONS.strip(), "print(positions(images.cuda()))")
     assert result.verdict.kind is Kind.CONDITIONAL, result.verdict.reason
     assert result.verdict.reason.startswith("RuntimeError at train.ipynb:cell 2:7 is gone: Expected all tensors")
     assert result.harness is not None

@@ -1,4 +1,4 @@
-"""What a driver takes to hold, and the project does not show: its verdict is conditional then, and names it."""
+"""What a driver takes to hold, and the project does not show: its verdict is conditional, and names it, or is none."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +16,14 @@ CALLERS = {
     "itself": ("\n    return positions(x, scale - 1)", Kind.CONFIRMED, "; if `x` is on the accelerator"),
     "who has it from somewhere": (
         "\n\n\ndef main(path):\n    return positions(read(path))\n",
-        Kind.CONDITIONAL,
-        "; if `x` is on the accelerator",
+        Kind.INCONCLUSIVE,
+        "; but only if `x` is on the accelerator, where nothing in the project puts it",
     ),
-    "who hands it on": ("\n\n\nROWS = map(positions, [])\n", Kind.CONDITIONAL, "; if `x` is on the accelerator"),
+    "who hands it on": (
+        "\n\n\nROWS = map(positions, [])\n",
+        Kind.INCONCLUSIVE,
+        "; but only if `x` is on the accelerator",
+    ),
     "who puts it on a device": (
         "\n\n\ndef main(rows):\n    return positions(rows.to('cuda'))\n",
         Kind.CONFIRMED,
@@ -44,7 +48,7 @@ def test_callers_of_the_project_may_have_their_values_elsewhere(
 @pytest.mark.slow
 def test_callers_in_other_files_count(drive: Drive, tree: Path) -> None:
     (tree / "main.py").write_text("from pack.ops import positions\n\nprint(positions(open('x').read()))\n")
-    assert drive(POSITIONS, *ON_X).verdict.kind is Kind.CONDITIONAL
+    assert drive(POSITIONS, *ON_X).verdict.kind is Kind.INCONCLUSIVE
 
 
 FORWARD = """
@@ -151,23 +155,38 @@ def main(path, *others):
 
 
 @pytest.mark.parametrize(
-    ("name", "moved", "told"),
+    ("name", "moved", "kind", "told"),
     [
-        pytest.param("device", "rows.to(device)", "if `device` is the accelerator", id="moved to a device"),
+        pytest.param(
+            "device",
+            "rows.to(device)",
+            Kind.CONDITIONAL,
+            "if `device` is the accelerator",
+            id="moved to a device",
+        ),
         pytest.param(
             "like",
             "rows.to(like.device)",
+            Kind.INCONCLUSIVE,
             "if `like` is on the accelerator",
             id="moved to another tensor",
             marks=pytest.mark.slow,
         ),
-        pytest.param("like", "rows[like.shape[0]:]", "if `rows` is on the accelerator", id="moved nowhere"),
+        pytest.param(
+            "like",
+            "rows[like.shape[0]:]",
+            Kind.INCONCLUSIVE,
+            "if `rows` is on the accelerator",
+            id="moved nowhere",
+        ),
     ],
 )
-def test_a_condition_names_by_what_the_values_live_that_met(drive: Drive, name: str, moved: str, told: str) -> None:
+def test_a_condition_names_by_what_the_values_live_that_met(
+    drive: Drive, name: str, moved: str, kind: Kind, told: str
+) -> None:
     text = MOVED.format(name=name, moved=moved)
     result = drive(text, "torch.arange(x.shape[0])", "torch.arange(x.shape[0], device=x.device)")
-    assert result.verdict.kind is Kind.CONDITIONAL, result.verdict.reason
+    assert result.verdict.kind is kind, result.verdict.reason
     assert told in result.verdict.reason
     assert result.verdict.reason.count("the accelerator") == 1
 
@@ -254,5 +273,5 @@ def main(path):
 
 def test_what_is_added_to_decides_as_well(drive: Drive) -> None:
     result = drive(ADDED, "torch.randn(cloud.shape)", "torch.randn(cloud.shape, device=cloud.device)")
-    assert result.verdict.kind is Kind.CONDITIONAL, result.verdict.reason
+    assert result.verdict.kind is Kind.INCONCLUSIVE, result.verdict.reason
     assert "if `cloud` is on the accelerator" in result.verdict.reason

@@ -240,13 +240,14 @@ rows = open("/nowhere/at/all").read()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("made", "confirmed"),
+    ("made", "kind"),
     [
-        ("torch.tensor([float(row) for row in rows]).view(3, 4)", False),
-        ("posed(rows, x)", True),
+        ("torch.tensor([float(row) for row in rows]).view(3, 4)", Kind.INCONCLUSIVE),
+        ("posed(rows, x)", Kind.INCONCLUSIVE),
+        ("posed(rows, x).cuda()", Kind.CONDITIONAL),
     ],
 )
-def test_what_is_left_out_is_where_its_own_making_puts_it(drive: Drive, made: str, confirmed: bool) -> None:
+def test_what_is_left_out_is_where_its_own_making_puts_it(drive: Drive, made: str, kind: Kind) -> None:
     text = f"""
 import torch
 
@@ -260,7 +261,7 @@ def poses(x):
     return found
 """
     result = drive(text, "torch.ones(1, 4)])\n    return", "torch.ones(1, 4).to(pose.device)])\n    return")
-    assert (result.verdict.kind is Kind.CONDITIONAL) is confirmed, result.verdict.reason
+    assert result.verdict.kind is kind, result.verdict.reason
 
 
 SAVES = """

@@ -351,3 +351,42 @@ def test_a_module_that_is_brought_to_the_host_before_its_state_is_saved(move: st
         f"import torch\ndef save(net, path):\n    {move or 'pass'}\n    torch.save(net.state_dict(), path)\n"
     )
     assert saves_host_copies(tree) is expected
+
+
+NAMED = """
+    import torch
+    from nets import Net
+    {before}
+    def load(path, options):
+        {bound}
+        net = Net().to({device})
+        return here(net, path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "bound", "device"),
+    [
+        ("device = 'cuda' if torch.cuda.is_available() else 'cpu'", "pass", "device"),
+        ("device = 'cuda'", "device = options.device", "device"),
+        ("device = 'cuda'", "for device in options: pass", "device"),
+        ("def other(device):\n        device = 'cuda'", "pass", "device"),
+        ("device = 'cpu'", "pass", "device"),
+    ],
+)
+def test_a_device_that_may_be_the_host(tmp_path: Path, before: str, bound: str, device: str) -> None:
+    text = NAMED.format(before=before, bound=bound, device=device)
+    assert not asks(tmp_path, text, "load", "class Net:\n    pass\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "bound", "device"),
+    [
+        ("device = 'cuda'", "pass", "device"),
+        ("device = torch.device('cuda:1')", "pass", "device"),
+        ("pass", "options.device = 'cuda'", "options.device"),
+    ],
+)
+def test_a_device_that_is_cuda_wherever_it_is_bound(tmp_path: Path, before: str, bound: str, device: str) -> None:
+    text = NAMED.format(before=before, bound=bound, device=device)
+    assert asks(tmp_path, text, "load", "class Net:\n    pass\n")

@@ -9,7 +9,7 @@ from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import has_device
 from devfix_codemods.placement.bindings import given, latest_bindings
 from devfix_codemods.placement.calls import effect_of
-from devfix_codemods.placement.graph import Turn
+from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.targets import moving_call
 
@@ -37,6 +37,8 @@ def _may_be_on_device(analysis: Analysis, node: Node) -> bool:
                 return True
             continue
         sources = analysis.graph.sources.get(one, ())
+        if any(source.birth is Birth.CHOSEN_HOST for source in sources):
+            continue  # `x.cpu()` is on the host, wherever `x` is
         if any(source.place.where in _ON_DEVICE for source in sources):
             return True
         pending += [other for other in _made_of(analysis, one) if other not in pending]

@@ -2,8 +2,25 @@
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from devfix.replay.harness.targets import Target
+from devfix.replay.harness.verdicts import LOADED_FROM_ACCELERATOR
+from devfix.replay.verdicts import Runs
+
+MOST_TOLD = 3
+"""So many statements that cannot run are named."""
+
+
+class Places(NamedTuple):
+    """Where the values of a driver are, in words."""
+
+    shown: Sequence[str]
+    """What the finding says, or the project shows."""
+    assumed: Sequence[str]
+    """The names of what is on the accelerator because the driver puts it there, and nothing else."""
+    chosen: Sequence[str]
+    """Which devices are the accelerator."""
 
 
 def places_of(
@@ -13,9 +30,8 @@ def places_of(
     on_device: bool,
     read: Set[str] = frozenset(),
     decisive: Set[str] | None = None,
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Which values are on the host, as the finding says, and with `on_device` which on the accelerator, in words; and
-    the same of those that the project puts nowhere, as far as it shows.
+) -> Places:
+    """Which values are on the host, as the finding says, and with `on_device` which on the accelerator.
 
     Where lines ran alone, `read` are the names that these read: the parameters among them count. The `decisive` names
     are those by which the values live that met where the error arose, if that is known.
@@ -30,8 +46,30 @@ def places_of(
     named = [name for name in devices if name in (decisive or ())]
     placed = [(shown, "on the accelerator"), (host, "on the host, as the finding says")]
     told = [f"{_listed(names)} {where}" for names, where in placed if names]
-    open_ = [(assumed, "on the accelerator"), (named, "the accelerator")]
-    return told, [f"{_listed(names)} {_be(names)} {where}" for names, where in open_ if names]
+    return Places(told, assumed, said(named, "the accelerator"))
+
+
+def said(names: Sequence[str], where: str) -> Sequence[str]:
+    """`x` is on the accelerator, in words, where there are such names."""
+    return [f"{_listed(names)} {_be(names)} {where}"] if names else []
+
+
+def left_open(runs: Sequence[Runs], left_out: Sequence[str], *, alone: bool) -> list[str]:
+    """What has to hold besides, for what a driver has shown on the accelerator and on the host, in words.
+
+    `left_out` are the places of the statements that did not run, and where lines ran `alone`, the program has to come
+    to them.
+    """
+    found = [f"what cannot run here does elsewhere ({_places(left_out)})"] if left_out else []
+    found += ["the program comes to these lines"] if alone else []
+    if all(one.after.error is not None for one in runs):
+        found.append("what follows, and fails with the driver's values, runs with others")
+    if all(one.before.passed for one in runs):  # what is gone is a warning, which older releases do not give
+        found.append("torch is as new as the one that ran it")
+    errors = (one.before.device_error for one in runs)
+    if any(one is not None and one.message.startswith(LOADED_FROM_ACCELERATOR) for one in errors):
+        found.append("what is loaded was saved on an accelerator")
+    return found
 
 
 def made_up(driver: str, read: Set[str] = frozenset()) -> Sequence[str]:
@@ -102,3 +140,8 @@ def _makes_subject(node: ast.stmt) -> bool:
 def _is_on_device(value: ast.expr) -> bool:
     words = (word for node in ast.walk(value) if isinstance(node, ast.Call) for word in node.keywords)
     return any(word.arg == "device" for word in words)
+
+
+def _places(places: Sequence[str]) -> str:
+    more = len(places) - MOST_TOLD
+    return ", ".join(places[:MOST_TOLD]) + (f" and {more} more" if more > 0 else "")

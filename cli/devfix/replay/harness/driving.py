@@ -15,7 +15,7 @@ from devfix.project.import_graph import DiskFiles, top_of
 from devfix.replay.backends import ACCELERATORS, Backend, PlainCpu
 from devfix.replay.changes import Change, Part, Version
 from devfix.replay.comparing import difference
-from devfix.replay.harness.conditions import made_up, places_of, read_in
+from devfix.replay.harness.conditions import left_open, made_up, places_of, read_in, said
 from devfix.replay.harness.known_places import known_places
 from devfix.replay.harness.listings import Listing, listing_of
 from devfix.replay.harness.origins import origins, statements_within
@@ -24,7 +24,7 @@ from devfix.replay.harness.reaching import Reached
 from devfix.replay.harness.regions import binds_alone, holds_reasons, names_devices_alone, with_parts
 from devfix.replay.harness.targets import DRIVER, NoTarget, Target, fallbacks, functions, targets_of
 from devfix.replay.harness.uncalled import uncalled
-from devfix.replay.harness.verdicts import LOADED_FROM_ACCELERATOR, Proof
+from devfix.replay.harness.verdicts import Proof
 from devfix.replay.outcomes import FoundDriver, Outcome
 from devfix.replay.patches import Patch
 from devfix.replay.programs import Program
@@ -38,8 +38,6 @@ MOST_WAYS = 2
 """Through so many functions it is tried to run the patched lines of one."""
 LAST_BEGINS = 60.0
 """So many seconds after the first function of a file no other one is begun with."""
-MOST_TOLD = 3
-"""So many statements that cannot run are named."""
 MOST_PARTS = 2
 """So many parts of a function are run alone."""
 _SHOWN = (Kind.CONDITIONAL, Kind.CONFIRMED, Kind.HARMLESS)
@@ -225,27 +223,32 @@ class _Driving:
     ) -> Verdict:
         """What a driver has confirmed, with the places of its values, and under the conditions that it took to hold.
 
-        Of what nothing in the project calls, the callers are users, who have their tensors on a device.
+        Of what nothing in the project calls, the callers are users, who have their tensors on a device. What the
+        project gives, or makes before the lines that run alone, shows nothing where it puts it nowhere.
         """
         on_device = runs[0].before.device_error is not None
         read = read_in(self._patch.after, found.part)
         decisive = self._decisive(target, runs[0].before)
-        placed, assumed = places_of(target, found.text or "", on_device=on_device, read=read, decisive=decisive)
-        open_ = [] if not found.left_out else [f"what cannot run here does elsewhere ({_listed(found.left_out)})"]
-        open_ += ["the program comes to these lines"] if found.part else []
-        if runs[0].after.error is not None and runs[1].after.error is not None:
-            open_.append("what follows, and fails with the driver's values, runs with others")
-        errors = (one.before.device_error for one in runs)
-        if any(one is not None and one.message.startswith(LOADED_FROM_ACCELERATOR) for one in errors):
-            open_.append("what is loaded was saved on an accelerator")
-        if found.part or self._reached.is_used(target.name):
-            open_ += [*assumed, *made_up(found.text or "", read)]
+        places = places_of(target, found.text or "", on_device=on_device, read=read, decisive=decisive)
+        is_used = self._reached.is_used(target.name)
+        assumed = said(places.assumed, "on the accelerator")
+        if assumed and (is_used or (found.part and not set(places.assumed) <= self._given(target.name))):
+            return inconclusive(f"{verdict.reason}; but only if {assumed[0]}, where nothing in the project puts it")
+        open_ = left_open(runs, found.left_out, alone=bool(found.part))
+        if found.part or is_used:
+            open_ += [*assumed, *places.chosen, *made_up(found.text or "", read)]
         unseen = never_ran(verdict.missed, self._patch.cells)
         reason = verdict.reason.removesuffix(unseen)
-        reason += f"; with {', and '.join(placed)}" if placed else ""
-        conditions = list(dict.fromkeys([*assumed, *open_]))
+        reason += f"; with {', and '.join(places.shown)}" if places.shown else ""
+        conditions = list(dict.fromkeys([*assumed, *places.chosen, *open_]))
         reason += f"; if {', and '.join(conditions)}" if conditions else ""
         return replace(verdict, kind=Kind.CONDITIONAL if open_ else Kind.CONFIRMED, reason=reason + unseen)
+
+    def _given(self, name: str) -> Set[str]:
+        """The parameters of a function, and of the constructor of its class, which its callers give."""
+        makers = {name, f"{name.rpartition('.')[0]}.__init__"}
+        spec = [node.args for each, node in functions(self._reached.tree) if each in makers]
+        return {one.arg for each in spec for one in (*each.posonlyargs, *each.args, *each.kwonlyargs)}
 
     def _with_unused(self, verdict: Verdict, target: Target) -> Verdict:
         """The verdict, with what nothing in the project comes to, as far as its files show."""
@@ -374,11 +377,6 @@ def _statements(tree: ast.Module) -> Iterator[tuple[int, int]]:
 
 def _stopped(target: Target, found: FoundDriver) -> str:
     return f'`{target.told}` could not be driven; it stopped at the step "{found.step}": {found.why}'
-
-
-def _listed(places: Sequence[str]) -> str:
-    more = len(places) - MOST_TOLD
-    return ", ".join(places[:MOST_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
 def _is_open(driven: Driven) -> bool:

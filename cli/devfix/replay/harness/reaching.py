@@ -149,7 +149,7 @@ class Reached:
     def _asks_in(self, call: ast.Call) -> bool:
         """Whether what a call is given asks when it is made."""
         given = [*call.args, *(one.value for one in call.keywords)]
-        return any(_asks(node) for one in given for node in _surely_run(one))
+        return any(_asks(node, self._named_cuda) for one in given for node in _surely_run(one))
 
     def _uses(self, name: str) -> Iterator[tuple["Reached", str, ast.Call | None]]:
         """Where a function of the file, or any method of the name of one, is called in the project: the file, the
@@ -181,7 +181,22 @@ class Reached:
         return depth < DEEPEST and self._asks(_passed(self.tree.body), depth)
 
     def _asks(self, statements: Iterator[ast.stmt], depth: int) -> bool:
-        return any(_asks(node) or self._asks_elsewhere(node, depth) for one in statements for node in _surely_run(one))
+        nodes = (node for one in statements for node in _surely_run(one))
+        return any(_asks(node, self._named_cuda) or self._asks_elsewhere(node, depth) for node in nodes)
+
+    @cached_property
+    def _named_cuda(self) -> frozenset[str]:
+        """The names and attributes that the file binds to CUDA wherever it binds them: `device = "cuda"`."""
+        assigned = {
+            target: one.value for one in ast.walk(self.tree) if isinstance(one, ast.Assign) for target in one.targets
+        }
+        said: dict[ast.AST, bool] = {target: _says_cuda(value) for target, value in assigned.items()}
+        bound: dict[str, set[bool]] = {}
+        for node in ast.walk(self.tree):
+            if node in said or _binds(node):
+                name = node.arg if isinstance(node, ast.arg) else ast.unparse(node)
+                bound.setdefault(name, set()).add(said.get(node, False))
+        return frozenset(name for name, each in bound.items() if each == {True})
 
     def _asks_elsewhere(self, node: ast.AST, depth: int) -> bool:
         """Whether what is imported asks when it is loaded, or what is called."""
@@ -321,15 +336,22 @@ def _surely_run(node: ast.AST) -> Iterator[ast.AST]:
             yield from _surely_run(one)
 
 
-def _asks(node: ast.AST) -> bool:
-    """`x.cuda()`, `x.to("cuda:1")`, `torch.zeros(3, device="cuda")`."""
+def _asks(node: ast.AST, named: Set[str] = frozenset()) -> bool:
+    """`x.cuda()`, `x.to("cuda:1")`, `torch.zeros(3, device="cuda")`, and `x.to(device)` of a device of that name."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     given = [*node.args, *(one.value for one in node.keywords if one.arg == "device")]
-    devices = [one for one in given if isinstance(one, ast.Constant) and str(one.value).startswith("cuda")]
+    devices = [one for one in given if _says_cuda(one) or ast.unparse(one) in named]
     if ast.unparse(node.func).startswith("torch.cuda."):
         return node.func.attr in _ASKING
     return node.func.attr == "cuda" or (bool(devices) and node.func.attr != "device")
+
+
+def _says_cuda(value: ast.expr) -> bool:
+    """`"cuda:0"`, `torch.device("cuda")`"""
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "torch.device" and value.args:
+        return _says_cuda(value.args[0])
+    return isinstance(value, ast.Constant) and str(value.value).startswith("cuda")
 
 
 def _run_when_loaded(tree: ast.Module) -> Iterator[ast.AST]:
