@@ -106,3 +106,21 @@ def test_what_loops_go_through_other_parameters_with() -> None:
 def test_what_is_computed_of_what_all_calls_give(calls: str, found: set[str]) -> None:
     text = f"import torch\ndef f(x):\n    x = x.unsqueeze(0)\n    y = x * 2 + x[:, 1:]\n    return y\n{calls}\n"
     assert bound_on_host(Analysis(ast.parse(text)), "f", 5) == found
+
+
+METHOD = """
+import torch
+class Solver:
+    def run(self, x, net, device):
+        y = net(x.to(device))
+        y = y{copied}
+        return self.measure(y, length=3)
+    def measure(self, y, length):
+        return y.numpy()[:length]
+"""
+
+
+@pytest.mark.parametrize(("copied", "found"), [(".detach().to(device)", set()), (".detach().cpu()", {"y"})])
+def test_what_a_method_is_given_by_another_one(copied: str, found: set[str]) -> None:
+    found_there = bound_on_host(Analysis(ast.parse(METHOD.format(copied=copied))), "Solver.measure", 100)
+    assert found_there & {"y"} == found

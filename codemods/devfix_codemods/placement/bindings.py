@@ -29,7 +29,7 @@ def given(analysis: Analysis, parameter: Node) -> Iterator[Node]:
     function = parameter.function
     for module in speaking(analysis, function):
         for call in module.of(Op.CALL):
-            if runs(analysis, call.args[0], function):
+            if runs(analysis, call.args[0], function) or analysis.calls.get(call) is function:
                 yield from (argument for argument, each in bound(call, function) if each is parameter)
 
 

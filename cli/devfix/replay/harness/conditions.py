@@ -37,7 +37,8 @@ def places_of(
     are those by which the values live that met where the error arose, if that is known.
     """
     host = target.on_host
-    given = [name for name in dict.fromkeys(_on_device(driver, read)) if name not in host] if on_device else []
+    asked = read | (decisive or set())
+    given = [name for name in dict.fromkeys(_on_device(driver, asked)) if name not in host] if on_device else []
     devices = dict.fromkeys(_devices(driver)) if on_device else {}
     known = decisive is not None and not decisive.isdisjoint((*given, *devices))
     device = [name for name in given if name in (decisive or ())] if known else given
