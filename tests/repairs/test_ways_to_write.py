@@ -153,3 +153,20 @@ def test_an_index_without_a_device_or_without_a_key(repairs, index: str) -> None
 def test_an_index_under_a_key(repairs) -> None:
     added = repairs.added(PICKED.format(index='batch["domain"]'), Safety.UNSAFE)
     assert added == ['rows = torch.eye(self.count, device=batch["domain"].device)[batch["domain"]]']
+
+
+ORDER = """
+    def epoch(data, net, rounds, table):
+        order = torch.randperm(len(data))
+        table = nn.Embedding(3, 3).cuda()
+        for i in {indices}:
+            index = order[i] if rounds > 3 else i
+            net(data[index], table).sum().backward()
+            if i % 10 == 0:
+                print(i)
+"""
+
+
+@pytest.mark.parametrize("indices", ["range(len(data))", "range(3, rounds)"])
+def test_what_a_range_gives_is_a_number(repairs, indices: str) -> None:
+    assert all("i.device" not in one for one in repairs.added(ORDER.format(indices=indices)))

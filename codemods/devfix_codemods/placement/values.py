@@ -169,7 +169,7 @@ def _comprehension(kinds: "Kinds", node: Node) -> None:
 
 def _iter(kinds: "Kinds", node: Node) -> None:
     if calls_builtin(node.args[0], "range"):
-        kinds.say(node, Kind.NUMBER, 1)
+        kinds.say(node, Kind.NUMBER, 3)
     if gives_weights(kinds, node.args[0], node.extra):
         kinds.say(node, Kind.TENSOR)
     _iterated(kinds, node.args[0])
