@@ -20,6 +20,16 @@ def holds_lists(kinds: "Kinds") -> None:
             kinds.say(part.args[0], Kind.SEQUENCE, 1)
 
 
+def of_firsts(kinds: "Kinds") -> None:
+    """`[one[0] for one in batch["flag"]]`: of a tensor people take `[:, 0]`, so this is a list of what was collated."""
+    for made in kinds.module.of(Op.COMPREHENSION):
+        first = made.args[0]
+        if first.op is Op.ITEM and first.extra == 0 and len(first.args) == 1 and first.args[0].op is Op.ITER:
+            entry = first.args[0].args[0]
+            if entry.op is Op.ITEM and isinstance(entry.extra, str):
+                kinds.say(entry, Kind.SEQUENCE, 2)
+
+
 _OF_LISTS = frozenset({"append", "extend", "insert"})
 
 

@@ -15,6 +15,8 @@ class Facts:
         self._facts: dict[Node, dict[Kind, int]] = defaultdict(lambda: defaultdict(int))
         self._known: dict[Node, Kind | None] = {}
         """What `of` has answered of each representative, as long as nothing is said of it."""
+        self._objects: set[Node] = set()
+        """What is asked for what no tensor has, by representative."""
         self.instances: dict[Node, Class] = {}
         """Of which class the objects are, by representative."""
 
@@ -38,12 +40,20 @@ class Facts:
         self._known.pop(first, None)
         for kind_, count in self._facts.pop(second, {}).items():
             self._facts[first][kind_] += count
+        if second in self._objects:
+            self._objects.add(first)
         if second in self.instances:
             self.instances.setdefault(first, self.instances.pop(second))
 
     def say(self, node: Node, kind_: Kind, weight: int = 2) -> None:
         root = self.find(node)
         self._facts[root][kind_] += weight
+        self._known.pop(root, None)
+
+    def asked_as_object(self, node: Node) -> None:
+        """Something is done with a value that nobody does with a tensor, whatever else is."""
+        root = self.find(node)
+        self._objects.add(root)
         self._known.pop(root, None)
 
     def of(self, node: Node) -> Kind | None:
@@ -53,6 +63,8 @@ class Facts:
             return self._known[root]
         except KeyError:
             found = self._known[root] = self._of(root)
+            if found is Kind.TENSOR and root in self._objects:
+                found = self._known[root] = None
             return found
 
     def _of(self, root: Node) -> Kind | None:

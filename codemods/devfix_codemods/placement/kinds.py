@@ -75,6 +75,10 @@ class Kinds(Facts):
         self.recurrent: list[Node] = []
         self.placing_labels: list[Node] = []
         self.module_classes = {one for one in module.classes if self.is_module_class(one)}
+        self.set_outside = {
+            str(one.key) for one in module.stores if one.is_attribute and one.base is not one.base.function.self_node
+        }
+        """The attributes that the file sets of other objects than those that its methods are of."""
         self.declared: set[Node] = set()
         """Attributes that the body of their class declares, as those of dataclasses are."""
         for one in module.classes:
@@ -371,7 +375,7 @@ _OF_USES = (
         uses.parts_of_displays,
     ),
     *(uses.given_and_got, uses.parts_of_one, uses.given_to_modules, uses.moved_callables, uses.moved_operands),
-    *(uses.masked, containers_by_use.holds_lists, containers_by_use.kept_as_attributes),
+    *(uses.masked, containers_by_use.holds_lists, containers_by_use.kept_as_attributes, containers_by_use.of_firsts),
     *(containers_by_use.of_constants, containers_by_use.filled_by_keys, containers_by_use.keys, slice_bounds.bounds),
     *(made_by_one_class, uses.called_with_encodings, uses.sliced),
 )

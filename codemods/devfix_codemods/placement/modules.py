@@ -22,7 +22,7 @@ from devfix_codemods.placement.naming import sounds_like_options, sounds_like_ru
 from devfix_codemods.placement.placed_parts import needs_no_move
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.roots import Roots
-from devfix_codemods.placement.stateless_modules import keeping_methods
+from devfix_codemods.placement.stateless_modules import keeping_methods, parts_of
 from devfix_codemods.placement.unused_modules import is_for_nothing
 
 
@@ -56,8 +56,14 @@ class Modules:
 
     def of_torch(self, node: Node) -> None:
         """`nn.Linear(2, 2)`"""
-        if not needs_no_move(self._kinds, self._module.users, self._roots, node):
+        if not self._moves_itself(node) and not needs_no_move(self._kinds, self._module.users, self._roots, node):
             self._made(node, "module-made")
+
+    def _moves_itself(self, container: Node) -> bool:
+        """`nn.Sequential(Resample(8), Put(device))`: an unread part is told a device, and takes there what it gets."""
+        parts = ((one, names(one.args[0])) for one in parts_of(container) if one.op is Op.CALL)
+        unread = (one for one, made in parts if made and all(effect(canonical(each)) is None for each in made))
+        return any(self.is_told(one) or has_device(one) for one in unread)
 
     def of_class(self, node: Node, made: Class) -> None:
         """An object of a class that is read."""

@@ -11,7 +11,8 @@ _RUNNER = re.compile(r"(Agent|Trainer|Runner|Engine|Manager|Pipeline|Solver|Lear
 _LOSS = re.compile(r"(?i)_?(criterion|crit|loss(_?(fn|func|function))?)|\w+_(criterion|loss_?(fn|func|function))")
 _OTHERWISE = re.compile(
     r"(?i)(^|_)(len|lens|length|lengths|size|sizes|num|text|texts|caption|captions|path|paths|name|names|file|files|"
-    r"filename|filenames|dict|extra|extras|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names|seed|seeds|epoch|epochs|fold|folds)s?$"
+    r"filename|filenames|dict|extra|extras|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names|seed|seeds|epoch|epochs|fold|folds|list|text_input|text_prompt"
+    r"|\w+2(?:id|ix|idx|index|int))s?$"
 )
 _CLASS = re.compile(r"^[A-Z]|\w_(?:class|cls)$")
 _NUMBERS = re.compile(r"(?i)(^|_)(id|idx|key|word)s?$")

@@ -17,12 +17,12 @@ def is_stateless(call: Node) -> bool:
         return False
     qualified = canonical(name(call.args[0]) or "")
     if qualified in rows.CONTAINERS:
-        parts = _parts(call)
+        parts = parts_of(call)
         return bool(parts) and all(map(is_stateless, parts))
     return effect(qualified) is Effect.BARE and not (qualified in rows.WEIGHTED_LOSSES and _has_weights(call))
 
 
-def _parts(container: Node) -> list[Node]:
+def parts_of(container: Node) -> list[Node]:
     """What a container holds: the parts of displays that stand in its call. Those with a name may have been filled."""
     inside = set(walk(container.syntax)) if isinstance(container.syntax, ast.AST) else set[ast.AST]()
     displayed = (one.args if one.op in _ROWS and one.syntax in inside else (one,) for one in container.args[1:])

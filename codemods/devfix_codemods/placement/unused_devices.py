@@ -281,7 +281,8 @@ class UnusedDevices:
             for one in members if all_told else ():
                 beside = [each for each in all_told if not is_of_accelerator(each, one, self._graph.host_only)]
                 on_host = self._uses.ends_on_host(one) or self._is_taken_for_host(one)
-                if not beside or one in joined or on_host or self._is_taken_along(one) or self._picks(one):
+                goes_on = self._is_taken_along(one) or self._picks(one) or self._is_put_into_moved(one)
+                if not beside or one in joined or on_host or goes_on:
                     continue  # moved alone, it would meet the others on the host, where workers read it
                 self._left_out(one, beside, [each for each in alike.get(_making(one), ()) if each in beside])
 
@@ -316,6 +317,12 @@ class UnusedDevices:
         kinds, into = self._births.kinds, _INTO | _HOLDING | {Op.ITER}
         computed = self._computed(made, into)
         return any(one.op is Op.CALL and kinds.of(one) in _TAKING_ALONG for one in computed)
+
+    def _is_put_into_moved(self, made: Node) -> bool:
+        """`table[:, 0] = torch.sin(steps)`, of a table that is moved when it is full."""
+        computed = set(self._computed(made))
+        filled = (one.base for one in made.function.stores if not one.is_attribute and one.value in computed)
+        return any(self._births.moves_of(root) for one in filled for root in self._births.roots(one))
 
     def _is_taken_for_host(self, made: Node) -> bool:
         """`torch.FloatTensor(torch.ones(3))`: a legacy constructor takes no tensor of a device."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, kind, libraries
 from devfix_codemods.catalogue import torch as rows
+from devfix_codemods.catalogue.tensor_names import TENSOR_NAMES
 from devfix_codemods.ir import Class, Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.ir.nodes import ALWAYS
@@ -68,6 +69,12 @@ def _const(kinds: "Kinds", node: Node) -> None:
         kinds.say(node, Kind.DEVICE if is_device_text(value) else Kind.TEXT)
 
 
+def _is_of_no_tensor(kinds: "Kinds", attribute: Node) -> bool:
+    """`semiring.one`: no tensor has it, and nothing in the file gives it to one."""
+    word = str(attribute.extra)
+    return not word.startswith("_") and word not in TENSOR_NAMES and word not in kinds.set_outside
+
+
 def _attr(kinds: "Kinds", node: Node) -> None:
     base = node.args[0]
     owner = kinds.object_class(base)
@@ -78,6 +85,8 @@ def _attr(kinds: "Kinds", node: Node) -> None:
         found = kind(qualified)
         if found in {Kind.DTYPE, Kind.NUMBER}:
             kinds.say(node, found, 9)
+    if owner is None and base.op in UNKNOWN and _is_of_no_tensor(kinds, node):
+        kinds.asked_as_object(base)
     if node.extra == "shape" and node.function.owner in kinds.module_classes and base.op in UNKNOWN:
         kinds.say(base, Kind.TENSOR, 1)  # modules seldom get arrays
     if node.extra == "n" and _SPACE.search(str(base.extra)):
