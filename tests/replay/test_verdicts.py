@@ -64,6 +64,7 @@ AUTOCAST = failed(
     "TypeError", "autocast.__init__() missing 1 required positional argument: 'device_type'", 3, device=True
 )
 MODULE = failed("ModuleNotFoundError", "No module named 'timm'", 1)
+LAZY = failed("ModuleNotFoundError", "Could not import module 'Bert'. Are this object's requirements here? Ask 'pip'.", 1)
 TORCH = failed("ModuleNotFoundError", "No module named 'torch'", 1)
 FILE = failed("FileNotFoundError", "[Errno 2] No such file or directory: 'data/train.csv'", 2)
 NETWORK = failed("ConnectionError", "Max retries exceeded", 2)
@@ -115,6 +116,7 @@ UNREACHED = passed(reached=frozenset())
         (passed(), timed_out(), CUDA, Kind.INCONCLUSIVE, "time limit of 300 s, which the original did not"),
         # Something else kept the original from its end.
         (MODULE, MODULE, CUDA, Kind.INCONCLUSIVE, "needs the module timm"),
+        (LAZY, LAZY, CUDA, Kind.INCONCLUSIVE, "needs the module Bert, which is not installed"),
         (TORCH, TORCH, CPU, Kind.INCONCLUSIVE, "pip install 'devfix[replay]'"),
         (FILE, FILE, CUDA, Kind.INCONCLUSIVE, "needs a file that is missing: data/train.csv"),
         (NETWORK, NETWORK, CUDA, Kind.INCONCLUSIVE, "needs the network"),

@@ -282,7 +282,8 @@ def _error_obstacle(error: ScriptError) -> str | None:
 
 
 def _missing_module(message: str) -> str:
-    name = _quoted_part(message)
+    named = re.search(r"['\"]([\w.]+)['\"]", message)  # there may be more in quotes
+    name = named[1] if named is not None else _quoted_part(message)
     extra = _EXTRAS.get(name)
     hint = f"; pip install 'devfix[{extra}]'" if extra is not None else ""
     return f"needs the module {name}, which is not installed in this interpreter{hint}"
