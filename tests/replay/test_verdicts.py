@@ -64,7 +64,7 @@ AUTOCAST = failed(
     "TypeError", "autocast.__init__() missing 1 required positional argument: 'device_type'", 3, device=True
 )
 MODULE = failed("ModuleNotFoundError", "No module named 'timm'", 1)
-LAZY = failed("ModuleNotFoundError", "Could not import module 'Bert'. Are this object's requirements here? Ask 'pip'.", 1)
+LAZY = failed("ModuleNotFoundError", "Could not import module 'Bert'. Are this object's parts here? Ask 'pip'.", 1)
 TORCH = failed("ModuleNotFoundError", "No module named 'torch'", 1)
 FILE = failed("FileNotFoundError", "[Errno 2] No such file or directory: 'data/train.csv'", 2)
 NETWORK = failed("ConnectionError", "Max retries exceeded", 2)

@@ -136,8 +136,17 @@ GRAPH_LOADERS = frozenset(
 """Loaders that give graphs, which have `.to`. (`NeighborSampler` gives rows, `DataListLoader` lists.)
 https://pytorch-geometric.readthedocs.io/en/latest/modules/loader.html"""
 
+_CONSTANTS = {
+    "math": "e inf nan pi tau",
+    "numpy": "e euler_gamma inf nan pi Inf NaN NAN NINF PINF",
+    "torch": "e inf nan pi",
+}
+CONSTANTS = frozenset(f"{home}.{one}" for home, words in _CONSTANTS.items() for one in words.split())
+"""Numbers by their names."""
+
 KINDS: dict[str, Kind] = {
     **{f"builtins.{one}": Kind.SEQUENCE for one in ("list", "sorted", "tuple", "range")},
+    **dict.fromkeys(CONSTANTS, Kind.NUMBER),
     **dict.fromkeys(GRAPH_LOADERS, Kind.LOADER),
     "dgl.dataloading.GraphDataLoader": Kind.LOADER,
 }

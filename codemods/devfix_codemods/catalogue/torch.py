@@ -383,16 +383,8 @@ DTYPES = frozenset(
 )
 """The types of elements: what `to` gets that is none of them may be a device."""
 
-CONSTANTS = (
-    *_named("torch.", "e inf nan pi"),
-    *_named("math.", "e inf nan pi tau"),
-    *_named("numpy.", "e euler_gamma inf nan pi Inf NaN NAN NINF PINF"),
-)
-"""Numbers by their names."""
-
 KINDS: dict[str, Kind] = {
     "torch.device": Kind.DEVICE,
-    **dict.fromkeys(CONSTANTS, Kind.NUMBER),
     "torch.accelerator.current_accelerator": Kind.DEVICE,
     **dict.fromkeys(LOADERS, Kind.LOADER),
     **dict.fromkeys(PARAMETERS, Kind.TENSOR),

@@ -22,7 +22,7 @@ from devfix_codemods.placement.naming import sounds_like_options, sounds_like_ru
 from devfix_codemods.placement.placed_parts import needs_no_move
 from devfix_codemods.placement.places import CUDA, HOST, Place, Where, place_of, sounds_like_device
 from devfix_codemods.placement.roots import Roots
-from devfix_codemods.placement.stateless_modules import keeping_methods, parts_of
+from devfix_codemods.placement.stateless_modules import keeping_methods, unread_parts
 from devfix_codemods.placement.unused_modules import is_for_nothing
 
 
@@ -53,17 +53,11 @@ class Modules:
         """The modules that others own, as they are born: they move with these."""
 
     # What makes modules
-
     def of_torch(self, node: Node) -> None:
-        """`nn.Linear(2, 2)`"""
-        if not self._moves_itself(node) and not needs_no_move(self._kinds, self._module.users, self._roots, node):
+        """`nn.Linear(2, 2)`; `nn.Sequential(Resample(8), Put(device))` takes to a device what it gets, by itself."""
+        told = any(self.is_told(one) or has_device(one) for one in unread_parts(node))
+        if not told and not needs_no_move(self._kinds, self._module.users, self._roots, node):
             self._made(node, "module-made")
-
-    def _moves_itself(self, container: Node) -> bool:
-        """`nn.Sequential(Resample(8), Put(device))`: an unread part is told a device, and takes there what it gets."""
-        parts = ((one, names(one.args[0])) for one in parts_of(container) if one.op is Op.CALL)
-        unread = (one for one, made in parts if made and all(effect(canonical(each)) is None for each in made))
-        return any(self.is_told(one) or has_device(one) for one in unread)
 
     def of_class(self, node: Node, made: Class) -> None:
         """An object of a class that is read."""
@@ -114,7 +108,7 @@ class Modules:
             self._made(part, "built-by-unknown", call)
 
     def of_looked_up(self, node: Node) -> None:
-        """`models.__dict__[name]()`; what a table may hold that is not read may place what it makes."""
+        """`models.__dict__[name]()`, `chosen()()`; what a table may hold that is not read may place what it makes."""
         if looked_up.makes_module(self._kinds, node):
             self._made(node, "used-as-module")
         elif looked_up.makes_object(node):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from devfix_codemods.catalogue import Effect, canonical, effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
-from devfix_codemods.ir.keys import name
+from devfix_codemods.ir.keys import name, names
 from devfix_codemods.ir.nodes import walk
 from devfix_codemods.placement.arguments import is_none
 
@@ -17,12 +17,18 @@ def is_stateless(call: Node) -> bool:
         return False
     qualified = canonical(name(call.args[0]) or "")
     if qualified in rows.CONTAINERS:
-        parts = parts_of(call)
+        parts = _parts(call)
         return bool(parts) and all(map(is_stateless, parts))
     return effect(qualified) is Effect.BARE and not (qualified in rows.WEIGHTED_LOSSES and _has_weights(call))
 
 
-def parts_of(container: Node) -> list[Node]:
+def unread_parts(container: Node) -> list[Node]:
+    """The parts of a container that classes make which are not read."""
+    parts = ((one, names(one.args[0])) for one in _parts(container) if one.op is Op.CALL)
+    return [one for one, made in parts if made and all(effect(canonical(each)) is None for each in made)]
+
+
+def _parts(container: Node) -> list[Node]:
     """What a container holds: the parts of displays that stand in its call. Those with a name may have been filled."""
     inside = set(walk(container.syntax)) if isinstance(container.syntax, ast.AST) else set[ast.AST]()
     displayed = (one.args if one.op in _ROWS and one.syntax in inside else (one,) for one in container.args[1:])
