@@ -160,3 +160,16 @@ def test_several_that_are_not_moved_or_one_beside_few(placed, row: str) -> None:
 
 def test_the_only_one_that_is_not_moved(placed) -> None:
     assert "c" in placed(CELL.format(row="h.to(DEVICE), c, m.to(DEVICE), a.to(DEVICE)")).births
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "return x.to(device), y.to(device), z.to(device), split",
+        "x, y, z, fname = split; return x.to(device), y.to(device), z.to(device), fname",
+        "return [x['a'].to(device), x['b'].to(device), x['c'].to(device), x['prompt']]",
+        "x, y, z, raw = net(split); return x.to(device), y.to(device), z.to(device), raw",
+    ],
+)
+def test_what_no_module_gave_may_be_no_tensor(placed, lines: str) -> None:
+    assert placed(f"def items(x, y, z, device, split, net):\n    {lines}\n").births == []

@@ -12,7 +12,6 @@ UNUSED = "def f(x: torch.Tensor{given}):\n    {first}\n    rows = torch.zeros(3)
         ("", "n, device = x.shape[0], x.device"),
         ("", "device = settings.device"),
         (", device", "pass"),
-        (", device=None", "pass"),
     ],
 )
 def test_a_device_that_nothing_uses(placed, given: str, first: str) -> None:

@@ -15,13 +15,15 @@ ASKED = """
 """
 
 
-@pytest.mark.parametrize(("function", "device"), [("place", "place(shape)"), ("tools", "tools[shape]()")])
+@pytest.mark.parametrize(
+    ("function", "device"), [("place", "place(shape)"), ("tools", "tools[shape]()"), ("next_device", "next_device()")]
+)
 def test_a_call_that_may_tell_others_something_else(repairs, function: str, device: str) -> None:
     added = repairs.added(ASKED.format(function=function, device=device))
     assert all(device not in one for one in added)
 
 
-@pytest.mark.parametrize(("function", "device"), [("current", "current()"), ("tools", "tools.current()")])
+@pytest.mark.parametrize(("function", "device"), [("get_device", "get_device()"), ("tools", "tools.current_device()")])
 def test_a_function_that_tells_the_device_is_asked_again(repairs, function: str, device: str) -> None:
     added = repairs.added(ASKED.format(function=function, device=device))
     assert added == [f"second = torch.empty(other, dtype=torch.float32, device={device})"]
@@ -85,29 +87,6 @@ LOSS = """
 
 def test_what_cuda_is_told_beside_the_device(repairs) -> None:
     assert repairs.added(LOSS.format(told="")) == repairs.added(LOSS.format(told="non_blocking=True"))
-
-
-OPTIONS = """
-    from nets import Net
-    def load(path, {name}, data):
-        net = Net({name})
-        net.load_state_dict(torch.load(path, map_location="cpu"))
-        return evaluate(net, data)
-    def train(data, {name}):
-        net = Net({name})
-        if {name}.gpu:
-            net.cuda()
-        for x in data:
-            net(x.cuda())
-"""
-
-
-def test_what_two_functions_are_given_by_one_name(repairs) -> None:
-    assert repairs.written(OPTIONS.format(name="rows"), Safety.UNSAFE).count("if rows.gpu:") == 1
-
-
-def test_options_have_one_name_in_all_functions(repairs) -> None:
-    assert repairs.written(OPTIONS.format(name="config"), Safety.UNSAFE).count("if config.gpu:") == 2
 
 
 OPTIONAL = """

@@ -372,6 +372,13 @@ NAMED = """
         ("device = 'cuda'", "for device in options: pass", "device"),
         ("def other(device):\n        device = 'cuda'", "pass", "device"),
         ("device = 'cpu'", "pass", "device"),
+        ("try:\n        from conf import device\n    except ImportError:\n        device = 'cuda'", "pass", "device"),
+        (
+            "class A:\n        def f(self):\n            options.device: str = 'cpu'",
+            "options.device = 'cuda'",
+            "options.device",
+        ),
+        ("device = 'cuda'", "print.to_log(device)", "'cpu'"),
     ],
 )
 def test_a_device_that_may_be_the_host(tmp_path: Path, before: str, bound: str, device: str) -> None:

@@ -282,7 +282,7 @@ def _error_obstacle(error: ScriptError) -> str | None:
 
 
 def _missing_module(message: str) -> str:
-    named = re.search(r"['\"]([\w.]+)['\"]", message)  # there may be more in quotes
+    named = re.search(r"(?:No module named|import module) ['\"]([\w.]+)['\"]", message)  # more may be in quotes
     name = named[1] if named is not None else _quoted_part(message)
     extra = _EXTRAS.get(name)
     hint = f"; pip install 'devfix[{extra}]'" if extra is not None else ""

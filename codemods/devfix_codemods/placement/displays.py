@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 LEFT = "left-in-display"
 SEVERAL = 3
 """How many values of a row are moved, where the only other one has to be moved as well."""
-_NAMED = frozenset({Op.ITEM, Op.CALL, Op.PARAM, Op.ATTR})
 
 
 def left_in_displays(births: "Births") -> None:
@@ -100,21 +99,30 @@ def _made_alike(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node
 
 def _of_one(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
     """`rows, mask.to(device)`, of what one call gives, and `t["ids"], t["mask"].to(device)`, of what a tokenizer gives:
-    the tensors of it; of an encoding that is all, and beside several that are moved what may be one."""
+    the tensors of it; of an encoding that is all."""
     wholes = {root.args[0] for one in moved for root in births.roots(one) if root.op is Op.ITEM}
     for one in values_of(row):
         if one in moved or one.op is not Op.ITEM or one.args[0] not in wholes:
             continue
-        known = births.kinds.of(one) is Kind.TENSOR or (births.kinds.of(one) is None and len(moved) > 1)
-        if is_encoding(one.args[0]) or (known and not sounds_like_length(one)):
+        if is_encoding(one.args[0]) or (births.kinds.of(one) is Kind.TENSOR and not sounds_like_length(one)):
             yield one
 
 
 def _only_one(births: "Births", row: Node, moved: list[Node]) -> Iterator[Node]:
-    """`a.to(device), b, c.to(device), d.to(device)`"""
+    """`a.to(device), b, c.to(device), d.to(device)`, of what modules gave."""
     rest = [one for one in values_of(row) if one not in moved]
-    if len(rest) == 1 and len(moved) >= SEVERAL and rest[0].op in _NAMED and not sounds_like_length(rest[0]):
-        yield from (one for one in rest if births.kinds.of(one) in {None, Kind.TENSOR})
+    if len(rest) == 1 and len(moved) >= SEVERAL and rest[0].op is Op.ITEM and not sounds_like_length(rest[0]):
+        yield from (one for one in rest if _is_given_by_module(births, one.args[0]))
+
+
+def _is_given_by_module(births: "Births", call: Node) -> bool:
+    """`self.cell(x)` of a module, or the call of what is known to be one."""
+    callee = call.args[0] if call.op is Op.CALL else None
+    if callee is None:
+        return False
+    owner = call.function.owner if callee.op is Op.ATTR and callee.args[0] is call.function.self_node else None
+    is_part = owner is not None and owner in births.kinds.module_classes and str(callee.extra) not in owner.methods
+    return births.kinds.is_module(callee) or is_part
 
 
 def _text(node: Node) -> str:

@@ -3,9 +3,8 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from devfix_codemods.ir import Node, Op
@@ -28,29 +27,16 @@ def left_arms(births: "Births") -> None:
     """Whoever has what is chosen finds it in one place, whichever arm made it: all are moved, or somebody moves all."""
     for arms in _all_arms(births):
         moved = {one: [one] for one in arms if _is_moved(births, one)}
-        left = [one for one in arms if moved and one not in moved and _is_left(births, one, [*moved])]
-        for one in left:
-            if births.is_told_device(one):
-                births.graph.sources.pop(one, None)  # that says as little here as of the arm that is moved
-            births.made_beside(one)
-            if len(left) <= len(moved):
-                _made_as(births, one, moved)
-            supports(births.graph, one, moved, "arms")
+        for one in arms if moved else ():
+            if one not in moved and _is_left(births, one, [*moved]):
+                if births.is_told_device(one):
+                    births.graph.sources.pop(one, None)  # that says as little here as of the arm that is moved
+                births.made_beside(one)
+                supports(births.graph, one, moved, "arms")
     for arms in _stored_arms(births):
         _left_tensors(births, arms, lambda one, _: one.op is Op.CALL)
     for arms in _all_arms(births):
         _left_tensors(births, arms, lambda one, moved: not births.roots(moved).isdisjoint(made_of(one)))
-
-
-def _made_as(births: "Births", made: Node, moved: Iterable[Node]) -> None:
-    """What is chosen instead of modules that the program moves is one as well, and has as much to move."""
-    if any(not is_stateless(root) for one in moved for root in births.roots(one)):
-        sources = births.graph.sources.get(made, [])
-        births.graph.sources[made] = [replace(one, links=tuple(map(_known, one.links))) for one in sources]
-
-
-def _known(link: str) -> str:
-    return "built-as-moved" if link == "maybe-bare" else link
 
 
 def _all_arms(births: "Births") -> Iterator[list[Node]]:

@@ -14,7 +14,7 @@ _OTHERWISE = re.compile(
     r"filename|filenames|dict|extra|extras|id|ids|idx|key|keys|meta|info|word|words|sentence|sentences|title|titles|url|urls|label_names|seed|seeds|epoch|epochs|fold|folds|list|text_input|text_prompt"
     r"|\w+2(?:id|ix|idx|index|int))s?$"
 )
-_CLASS = re.compile(r"^[A-Z]|\w_(?:class|cls)$")
+_CLASS = re.compile(r"^[A-Z]|\w_class$")
 _NUMBERS = re.compile(r"(?i)(^|_)(id|idx|key|word)s?$")
 _COUNTS = re.compile(r"(?i)^(i|n|nb|num|number_of)_|_(size|count|idx)$")
 _FACTORS = re.compile(
@@ -48,7 +48,7 @@ _MODEL = re.compile(
 )
 _OPTIMIZER = re.compile(r"(?i)optim|sched|scaler|(?:^|_)opt(?:$|_)")
 _NAMED = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL})
-_NAMED_OPTIONS = re.compile(r"(?i)^_?(?:args|opts?|options|cfg|conf|config|hparams|hps|settings|flags)$")
+_OPTIONS = re.compile(r"(?i)^_?(?:args|opts?|options|cfg|conf|config|hparams|hps|settings|flags)$")
 _OPTIONS = re.compile(r"(?i)pars|arg|opt|cfg|conf|param|setting|flag")
 
 
@@ -200,11 +200,6 @@ def speaks_of_host(word: str) -> bool:
 def is_for_tests_or_data(path: str) -> bool:
     """Whether a file is one of tests, whose machine is known, or one that makes and reads data on the host."""
     return _FILES.search(path.replace("\\", "/")) is not None
-
-
-def is_named_as_options(word: str) -> bool:
-    """Whether a name is one that options have in every function that is given them: `args`, `cfg`."""
-    return _NAMED_OPTIONS.search(word) is not None
 
 
 def sounds_like_options(node: Node) -> bool:

@@ -154,7 +154,6 @@ STRENGTHS: dict[str, float] = {
     "fed-beside-copy": 0.95,
     "moved-in-other-copy": 0.85,
     "unused-device": 0.74,
-    "unused-in-file": 0.6,
     "repeated-statement": 0.6,
     "read-again": 0.7,
     "unused-beside-parameter": 0.4,

@@ -2,7 +2,7 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_effect
@@ -12,10 +12,10 @@ from devfix_codemods.ir.keys import method_name, names
 from devfix_codemods.placement.arguments import calls_builtin, has_device, is_optional, makes_parameter
 from devfix_codemods.placement.calls import parameters
 from devfix_codemods.placement.device_conditions import is_of_accelerator
-from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth
+from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.naming import sounds_like_class, sounds_like_model
-from devfix_codemods.placement.places import Where, place_of, speaks_of_several
+from devfix_codemods.placement.places import Where, place_of
 from devfix_codemods.placement.together import supports
 
 if TYPE_CHECKING:
@@ -40,13 +40,11 @@ class UnusedDevices:
 
     def all(self) -> None:
         self._not_used()
-        self._not_used_in_file()
         self._not_all_told()
 
     def only_unused(self, function: Function) -> Node | None:
         """The one device with which a function does nothing; None where there are more."""
-        device = self._one_unused(function)
-        return device if device is not None and not is_optional(device) else None
+        return _only(one for one in self._all_unused(function) if not is_optional(one))
 
     def left(self, device: Node, values: list[Node], link: str) -> None:
         """What a function leaves where it is belongs on a device that it does not use."""
@@ -67,45 +65,14 @@ class UnusedDevices:
             if call.args[0].op is not Op.CLASS and called.name != "__init__" and self._is_given_module(call):
                 made[call.function].append(call)
         for function, values in made.items():
-            device = self._one_unused(function)
-            if device is not None:
-                self._forgotten(device, [one for one in values if not is_optional(device) or self._takes_none(one)])
+            if (device := self.only_unused(function)) is not None:
+                self._forgotten(device, values)
+            elif (device := _only(self._all_unused(function))) is not None:
+                self._forgotten(device, [one for one in values if self._takes_none(one)])
         for function in self._births.module.functions:
             fed = list(self._fed(function))
             if fed and (device := self.only_unused(function)) is not None:
                 self.left(device, fed, "fed-beside-device")
-
-    def _not_used_in_file(self) -> None:
-        """A device that the file chooses, and that none of its functions reads: nothing in it is moved anywhere."""
-        births, top = self._births, self._births.module.top
-        read = {one.extra for one in births.module.of(Op.GLOBAL)}
-        known = {name: one for name, one in _names(top).items() if name not in read and self._is_chosen_in_vain(one)}
-        if len(known) != 1 or any(
-            births.is_move(one) and births.is_elsewhere(one) for one in births.module.of(Op.CALL)
-        ):
-            return
-        ((name, device),) = known.items()
-        if "device" in name.lower() and not speaks_of_several(name):
-            births.wanted_at(device)
-            for one in self._graph.sources:
-                if self._is_trained(one):
-                    self._graph.supports(one, device, "unused-in-file", one.guard)
-
-    def _is_chosen_in_vain(self, value: Node) -> bool:
-        """`device = "cuda" if torch.cuda.is_available() else "cpu"`, and nothing more: no other value for the name."""
-        place = place_of(value, self._births.kinds) if value.syntax is not value.function.syntax else None
-        return place is not None and place.where is Where.DEVICE and not self._is_used(value)
-
-    def _is_trained(self, made: Node) -> bool:
-        """Whether a call makes a model that this file trains, or runs, and not with what it has on the host."""
-        births, kinds = self._births, self._births.kinds
-        if made.op is not Op.CALL or not any(one.birth is Birth.MODULE for one in self._graph.sources[made]):
-            return False
-        calls = [one for one in births.module.of(Op.CALL) if kinds.find(one.args[0]) is kinds.find(made)]
-        given = (root for one in calls for each in one.args[1:] for root in (each, *births.roots(each)))
-        on_host = any(self._graph.is_born(one, MADE | OF_BATCHES) for one in given)
-        is_run = bool(calls) or kinds.is_model(made) or kinds.has_parameters(made)
-        return is_run and made not in births.owned and not on_host
 
     def _fed(self, function: Function) -> Iterator[Node]:
         """What a loop gives, of which a module computes something, and which nothing moves."""
@@ -146,13 +113,16 @@ class UnusedDevices:
         return not part and not given
 
     def _is_wrapped_for_others(self, call: Node) -> bool:
-        """`return Predictor(net)`, `self.scale = Buffer(torch.ones(3))`, of a class that is not read: a function that
-        is told a device gives what it makes, or keeps it, in an object."""
+        """`return Predictor(net)`, of a class that is not read: a function that is told a device gives its module in an
+        object."""
         known = call in self._births.calls or any(effect(canonical(one)) is not None for one in names(call.args[0]))
-        given = {one for value, _ in call.function.returns for one in (value, *_parts_of(value))}
-        given.update(one.value for one in call.function.stores if one.base is call.function.self_node)
-        told = any("device" in name and one.op is Op.PARAM for name, one in call.function.parameters.items())
-        return told and not known and sounds_like_class(call.args[0]) and call in given
+        if (
+            known
+            or not sounds_like_class(call.args[0])
+            or not any(map(self._may_be_device, call.function.parameters.values()))
+        ):
+            return False
+        return any(call in (value, *_parts_of(value)) for value, _ in call.function.returns)
 
     def _leaves(self, value: Node, call: Node) -> bool:
         """Whether a call only shows a value, or runs a function of this file that does not move it."""
@@ -162,9 +132,8 @@ class UnusedDevices:
         given = parameters(value, call, called)
         return bool(given) and not any(map(self._births.moves_of, given))
 
-    def _one_unused(self, function: Function) -> Node | None:
-        devices = list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
-        return devices[0] if len(devices) == 1 else None
+    def _all_unused(self, function: Function) -> list[Node]:
+        return list(self._unused(function)) if isinstance(function.syntax, _DEFINITIONS) else []
 
     def _unused(self, function: Function) -> Iterator[Node]:
         """The parameters, and the other names, for a device with which nothing is done but to compare it."""
@@ -175,8 +144,9 @@ class UnusedDevices:
                 yield one
 
     def _takes_none(self, made: Node) -> bool:
-        """Whether `device=None` changes nothing for what makes a value."""
-        return {one.birth for one in self._graph.sources.get(made, ())} == {Birth.FACTORY}
+        """Whether `device=None` changes nothing for what makes a value, and nothing reads that on the host."""
+        is_factory = {one.birth for one in self._graph.sources.get(made, ())} == {Birth.FACTORY}
+        return is_factory and not self._uses.ends_on_host(made)
 
     def _may_be_device(self, parameter: Node) -> bool:
         word, kind = str(parameter.extra), self._births.kinds.of(parameter)
@@ -209,7 +179,8 @@ class UnusedDevices:
             return  # what it makes is for others to place, and what meets that as well
         place = place_of(device, self._births.kinds)
         for node in values:
-            link = "unused-beside-parameter" if self._is_parameter(node) else "unused-device"
+            weak = self._is_parameter(node) or is_optional(device)
+            link = "unused-beside-parameter" if weak else "unused-device"
             if place is not None and place.where is Where.FOLLOWS and place.node is not None:
                 self._graph.supports(node, place.node, link, node.guard)
             else:
@@ -250,7 +221,7 @@ class UnusedDevices:
             and (one.args[0].op is not Op.ATTR or method_effect(str(one.args[0].extra)) is None)
             and one.args[0] is not made
             and not self._is_given(one.args[0])
-            and not self._is_wrapped_for_others(one)
+            and not (self._graph.is_born(made, {Birth.MODULE}) and self._is_wrapped_for_others(one))
             for one in users
         )
 
@@ -372,6 +343,11 @@ def _is_kept(made: Node) -> bool:
         case ast.Assign(targets=[ast.Attribute()], value=value):
             return value is made.syntax
     return False
+
+
+def _only(devices: Iterable[Node]) -> Node | None:
+    found = list(devices)
+    return found[0] if len(found) == 1 else None
 
 
 def _parts_of(value: Node) -> tuple[Node, ...]:

@@ -5,6 +5,7 @@ tensor at hand.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from itertools import takewhile
 
@@ -240,10 +241,11 @@ def _as_given_under(
 
 
 def _may_be_repeated(device: ast.expr) -> bool:
-    """Whether an expression gives the same once more: a name, or what tells every caller the same, `get_device()`."""
+    """Whether an expression gives the same once more: a name, or what by its own tells every caller the same,
+    `get_device()`."""
     match device:
-        case ast.Call(func=ast.Name() | ast.Attribute() as callee, args=[], keywords=[]):
-            return not any(isinstance(one, ast.Call) for one in ast.walk(callee))
+        case ast.Call(func=ast.Name(id=word) | ast.Attribute(attr=word, value=ast.Name()), args=[], keywords=[]):
+            return _TELLING.search(word) is not None
     return isinstance(device, _NAMES)
 
 
@@ -314,4 +316,5 @@ def _followed(analysis: Analysis, node: Node) -> Node | None:
 
 
 _NAMES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)
+_TELLING = re.compile(r"^(?:get_|current_|default_)*(?:torch_|my_)?device(?:_id|_name)?$")
 _OF_DEVICES = frozenset({Kind.DEVICE, Kind.TEXT, None})

@@ -7,7 +7,6 @@ from devfix_codemods.ir import Function, Guard, Node, Op
 from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.nodes import Environment, walk
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.naming import is_named_as_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +167,15 @@ def _is_set_later(attribute: ast.Attribute, point: Point) -> bool:
 
 
 def _are_one(analysis: Analysis, here: Node, there: Node | None) -> bool:
-    """Whether a name means the same in two functions: the object of both, a parameter for the device, or for options,
-    or one that is given what has the name there."""
+    """Whether a name means the same in two functions: the object of both, a parameter for the device, or one that is
+    given what has the name there."""
     if there is None:
         return False
     if _is_given(analysis, here, there) or _is_given(analysis, there, here):
         return True
     if _is_self(here) and _is_self(there):
         return here.function.owner is there.function.owner
-    named = here.op is there.op is Op.PARAM and here.extra == there.extra
-    return named and ("device" in str(here.extra) or is_named_as_options(str(here.extra)))
+    return here.op is there.op is Op.PARAM and here.extra == there.extra and "device" in str(here.extra)
 
 
 def _is_given(analysis: Analysis, here: Node, there: Node) -> bool:

@@ -193,9 +193,11 @@ class Reached:
         said: dict[ast.AST, bool] = {target: _says_cuda(value) for target, value in assigned.items()}
         bound: dict[str, set[bool]] = {}
         for node in ast.walk(self.tree):
-            if node in said or _binds(node):
+            if node in said or _binds(node) or (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)):
                 name = node.arg if isinstance(node, ast.arg) else ast.unparse(node)
                 bound.setdefault(name, set()).add(said.get(node, False))
+            elif isinstance(node, ast.alias):
+                bound.setdefault(node.asname or node.name, set()).add(False)
         return frozenset(name for name, each in bound.items() if each == {True})
 
     def _asks_elsewhere(self, node: ast.AST, depth: int) -> bool:
@@ -341,7 +343,9 @@ def _asks(node: ast.AST, named: Set[str] = frozenset()) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     given = [*node.args, *(one.value for one in node.keywords if one.arg == "device")]
-    devices = [one for one in given if _says_cuda(one) or ast.unparse(one) in named]
+    devices = [one for one in given if _says_cuda(one)]
+    if named and (node.func.attr == "to" or ast.unparse(node.func).startswith("torch.")):
+        devices += [one for one in given if isinstance(one, ast.Name | ast.Attribute) and ast.unparse(one) in named]
     if ast.unparse(node.func).startswith("torch.cuda."):
         return node.func.attr in _ASKING
     return node.func.attr == "cuda" or (bool(devices) and node.func.attr != "device")
