@@ -48,7 +48,6 @@ _MODEL = re.compile(
 )
 _OPTIMIZER = re.compile(r"(?i)optim|sched|scaler|(?:^|_)opt(?:$|_)")
 _NAMED = frozenset({Op.PARAM, Op.ATTR, Op.GLOBAL})
-_OPTIONS = re.compile(r"(?i)^_?(?:args|opts?|options|cfg|conf|config|hparams|hps|settings|flags)$")
 _OPTIONS = re.compile(r"(?i)pars|arg|opt|cfg|conf|param|setting|flag")
 
 

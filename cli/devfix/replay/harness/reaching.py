@@ -187,10 +187,8 @@ class Reached:
     @cached_property
     def _named_cuda(self) -> frozenset[str]:
         """The names and attributes that the file binds to CUDA wherever it binds them: `device = "cuda"`."""
-        assigned = {
-            target: one.value for one in ast.walk(self.tree) if isinstance(one, ast.Assign) for target in one.targets
-        }
-        said: dict[ast.AST, bool] = {target: _says_cuda(value) for target, value in assigned.items()}
+        assigned = (one for one in ast.walk(self.tree) if isinstance(one, ast.Assign))
+        said: dict[ast.AST, bool] = {target: _says_cuda(one.value) for one in assigned for target in one.targets}
         bound: dict[str, set[bool]] = {}
         for node in ast.walk(self.tree):
             if node in said or _binds(node) or (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)):
@@ -338,15 +336,16 @@ def _surely_run(node: ast.AST) -> Iterator[ast.AST]:
             yield from _surely_run(one)
 
 
-def _asks(node: ast.AST, named: Set[str] = frozenset()) -> bool:
+def _asks(node: ast.AST, named: Set[str]) -> bool:
     """`x.cuda()`, `x.to("cuda:1")`, `torch.zeros(3, device="cuda")`, and `x.to(device)` of a device of that name."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
+    called = ast.unparse(node.func)
     given = [*node.args, *(one.value for one in node.keywords if one.arg == "device")]
     devices = [one for one in given if _says_cuda(one)]
-    if named and (node.func.attr == "to" or ast.unparse(node.func).startswith("torch.")):
+    if named and (node.func.attr == "to" or called.startswith("torch.")):
         devices += [one for one in given if isinstance(one, ast.Name | ast.Attribute) and ast.unparse(one) in named]
-    if ast.unparse(node.func).startswith("torch.cuda."):
+    if called.startswith("torch.cuda."):
         return node.func.attr in _ASKING
     return node.func.attr == "cuda" or (bool(devices) and node.func.attr != "device")
 
