@@ -248,6 +248,21 @@ def test_what_is_chosen_on_the_spot_is_declared(repairs, form: str) -> None:
     assert "net = nn.Linear(3, 3).to(device)" in added
 
 
+@pytest.mark.parametrize("word", ["", "device="])
+def test_all_that_is_moved_by_the_same_choice_is_moved_by_the_name(repairs, word: str) -> None:
+    choice = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+    program = f"""
+        def turn(x):
+            x = x.to({word}{choice})
+            return x @ torch.eye(3)
+    """
+    assert repairs.added(program) == [
+        DECLARED,
+        f"x = x.to({word}device)",
+        "return x @ torch.eye(3, device=device)",
+    ]
+
+
 def test_a_function_that_is_given_a_module_asks_that(repairs) -> None:
     program = CHOSEN.format(choice='"cuda" if torch.cuda.is_available() else "cpu"', there="train(data, net)")
     moves = [f"{name} = {name}.to(next(net.parameters()).device, non_blocking=True)" for name in "xy"]

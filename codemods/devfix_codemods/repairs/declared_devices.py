@@ -79,14 +79,18 @@ def for_choice(source: Source, choice: ast.AST, line: int) -> tuple[Edit, ...] |
     if ast.unparse(choice) not in _CHOICES:
         return None
     wanted = ast.dump(choice)
-    same = [
-        one.args[0]
-        for one in ast.walk(source.tree)
-        if isinstance(one, ast.Call) and ast.unparse(one.func).endswith(".to") and one.args[:1]
-        if ast.dump(one.args[0]) == wanted
-    ]
-    edits = in_module(source, min(line, *(one.lineno for one in same)))
+    moves = (
+        one for one in ast.walk(source.tree) if isinstance(one, ast.Call) and ast.unparse(one.func).endswith(".to")
+    )
+    given = (one for move in moves for one in (*move.args[:1], *_named_device(move)))
+    same = [one for one in given if ast.dump(one) == wanted]
+    edits = in_module(source, min([line, *(one.lineno for one in same)]))
     return (*edits, *(ReplaceExpression(source.span(one), "device") for one in same)) if edits is not None else None
+
+
+def _named_device(move: ast.Call) -> list[ast.expr]:
+    """The device in `x.to(device=device)`."""
+    return [one.value for one in move.keywords if one.arg == "device"]
 
 
 # What a function asks more than once
