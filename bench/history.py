@@ -4,12 +4,14 @@
     python bench/history.py score --rows ROWS.jsonl --cases DIR --devfix CMD [--old CMD|OLD.json] [--json OUT]
 
 A fix is small hunks of one file whose only new words are about devices or stand near, and that put something on a
-device (fixes.py). Files in which a commit changed nothing else go first. Left out are merges, reverts, commits that
-touch many files or add Python files, tests and documentation. Hunks that replace one device by another (`hardcoded`)
-are but a small part of the rows. Nobody reads them, so some are no bugs: compare releases of devfix with each other.
+device (fixes.py). What it places may be placed elsewhere on its path as well (paths.py). Files in which a commit
+changed nothing else go first. Left out are merges, reverts, commits that touch many files or add Python files, tests
+and documentation. Hunks that replace one device by another (`hardcoded`) are but a small part of the rows. Nobody
+reads them, so some are no bugs: compare releases of devfix with each other.
 """
 
 import argparse
+import ast
 import hashlib
 import random
 import re
@@ -24,6 +26,8 @@ import scoring
 from cases import Mirror, Row, mirrors, parses, write_rows
 from deletions import LEFT_OUT
 from fixes import HARDCODED, Fix, Hunk, fix_of
+from paths import lines_of, path_of
+from scopes import Scopes, dotted, is_move, keyword
 
 HARDCODED_SHARE = 0.15
 MOST_COMMITS = 3000
@@ -127,7 +131,7 @@ def fixes(mirror: Mirror, chance: random.Random, most: int, seen: set[str]) -> l
     chosen: list[tuple[Row, bytes, bytes]] = []
     for change, fix, before, after in sorted(mined, key=lambda one: not one[1].alone):
         if sum(row.fix_commit == change.commit for row, _, _ in chosen) < PER_COMMIT:
-            chosen.append((_row(mirror, change, fix), before, after))
+            chosen.append((_row(mirror, change, fix, after), before, after))
     return chosen[:most]
 
 
@@ -144,7 +148,7 @@ def _is_small_commit(mirror: Mirror, commit: str) -> bool:
     return 0 < len(lines) <= MOST_FILES and not any(one[:1] == "A" and one.endswith(".py") for one in lines)
 
 
-def _row(mirror: Mirror, change: Change, fix: Fix) -> Row:
+def _row(mirror: Mirror, change: Change, fix: Fix, after: bytes) -> Row:
     key = hashlib.sha1(f"{mirror.repo}{change.commit}{change.path}".encode()).hexdigest()[:8]
     return Row(
         id=f"fix-{mirror.repo.split('/')[1].lower()}-{key}",
@@ -155,9 +159,43 @@ def _row(mirror: Mirror, change: Change, fix: Fix) -> Row:
         bug_class=fix.kind,
         lines_before=fix.before,
         lines_after=fix.after,
+        lines_path=tuple(sorted({line for one in _path(after, fix) for line in _before(one, change.hunks)})),
         summary=change.subject,
         origin="mined",
     )
+
+
+def _path(after: bytes, fix: Fix) -> set[int]:
+    """The lines of the new file between where what the fix places is made and where it meets others."""
+    scopes = Scopes(ast.parse(after))
+    lines: set[int] = set()
+    for call in ast.walk(scopes.tree):
+        if isinstance(call, ast.Call) and call.lineno in fix.after and isinstance(call.func, ast.Attribute):
+            lines.update(_path_of(scopes, call, call.func))
+    return lines
+
+
+def _path_of(scopes: Scopes, call: ast.Call, function: ast.Attribute) -> tuple[int, ...]:
+    """The path of what one call places; empty where it places nothing."""
+    if is_move(call) or function.attr == "cpu":
+        return path_of(scopes, call, function.value)
+    if keyword(call, "device") is not None or keyword(call, "map_location") is not None:
+        return path_of(scopes, call, call)
+    match call.args[:1]:
+        case [ast.Constant(value=str(name))] if function.attr == "register_buffer":
+            return lines_of(scopes, call, [f"{dotted(function.value)}.{name}"])
+    return ()
+
+
+def _before(line: int, hunks: Iterable[Hunk]) -> tuple[int, ...]:
+    """Where a line of the new file stands in the old one: for one that is new, what the hunk replaced."""
+    for one in sorted(hunks, key=lambda one: one.new.start, reverse=True):
+        if line in one.new:
+            return one.place
+        last = one.new.stop - 1 if one.new else one.new.start
+        if line > last:
+            return (line - last + (one.old.stop - 1 if one.old else one.old.start),)
+    return (line,)
 
 
 def within_share(rows: Sequence[Row], share: float = HARDCODED_SHARE) -> list[Row]:

@@ -119,6 +119,16 @@ def test_of_a_commit_with_other_work_the_fix_alone(history: History) -> None:
     assert (row.lines_before, row.lines_after) == ((14,), (14,))
 
 
+def test_what_is_placed_may_be_placed_elsewhere_on_its_path(history: History) -> None:
+    old, new, _ = MINED["inserted"]
+    history.commit("first", run=BEFORE)
+    history.commit("second", run=BEFORE.replace(old, new))
+    (row,) = mined(history)
+    path = [BEFORE.splitlines()[line - 1].strip() for line in row.lines_path]
+    assert {"for x, y in loader:", "loss = self.model(x, y) + noise"} <= {*path}
+    assert not {"loss.backward()", "self.scale = torch.ones(3)"} & {*path}
+
+
 def test_the_same_fix_twice_is_one(history: History) -> None:
     history.commit("first", run=BEFORE, copy=BEFORE)
     history.commit("second", run=FIXED)

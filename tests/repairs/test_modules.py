@@ -307,3 +307,30 @@ def test_what_a_loss_gets_is_told_with_a_suggestion(repairs) -> None:
     """
     assert repairs.added(program, Safety.SUGGESTION) == ["net = Net(3).to(device)"]
     assert repairs.added(program, Safety.UNSAFE) == []
+
+
+PREDICTING = """
+    from nets import Net
+    class Predictor:
+        def __init__(self, path, use_cuda):
+            self.use_cuda = use_cuda
+            self.net = Net(8)
+            self.net.load_state_dict(torch.load(path, map_location="cpu"))
+        def run(self, loader: torch.utils.data.DataLoader, search):
+            self.net.eval()
+            for x, lengths in loader:
+                {given}
+                found = torch.log(self.net(x))
+                if self.use_cuda:
+                    found = found.cpu()
+                print(search(found))
+"""
+
+
+def test_a_module_that_gets_what_is_on_the_host_stays_there(repairs) -> None:
+    assert repairs.added(PREDICTING.format(given="pass"), Safety.UNSAFE) == []
+
+
+def test_copies_of_what_a_module_gives_do_not_say_that_it_belongs_on_the_host(repairs) -> None:
+    program = PREDICTING.format(given="if self.use_cuda: x = x.cuda()")
+    assert "self.net = self.net.cuda()" in repairs.added(program, Safety.UNSAFE)

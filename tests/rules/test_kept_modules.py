@@ -128,6 +128,42 @@ def test_the_one_part_that_a_module_does_not_move_itself(rule) -> None:
     assert "self.stem = nn.Linear(4, 4).to(device)\n" in rule.fixed(program, unsafe=True)
 
 
+LATER = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, gpu):
+            super().__init__()
+            self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 2)
+            self.stem = nn.Linear(4, 4)
+            if gpu:
+                {moves}
+
+        def forward(self, x):
+            return self.head(self.body(self.stem(x)))
+"""
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "self.body = self.body.cuda()",
+        "self.cuda()",
+        "self.body = self.body.cuda(); self.head = self.head.cuda(); self.stem = self.stem.cuda()",
+    ],
+)
+def test_a_module_that_moves_few_or_all_of_its_parts_later(rule, moves: str) -> None:
+    assert rule.findings(LATER.format(moves=moves)) == ()
+
+
+def test_the_one_part_that_a_module_does_not_move_later(rule) -> None:
+    program = LATER.format(moves="self.body = self.body.cuda()\n                self.head = self.head.cuda()")
+    assert "self.body.cuda()\n            self.stem = self.stem.cuda()\n            self.head" in rule.fixed(
+        program, unsafe=True
+    )
+
+
 TRAINER = """
     import torch
     from optim import Steps

@@ -42,8 +42,7 @@ class Encoder(torch.nn.Module):
         x = batch["data"]
         mask = batch["masks"]
         {asked}
-        x = self.embed(x.cuda().float())
-        return self.layers(x, src_key_padding_mask=~mask)
+        return self.layers(self.embed(x.cuda().float()), src_key_padding_mask=~mask)
 """
 LAYERS = "next(self.layers.parameters()).device"
 ONES = "torch.ones(len(x), 3, dtype=torch.bool).cuda()"

@@ -58,4 +58,5 @@ def test_an_array_beside_others_that_are_moved(rule) -> None:
 
 def test_a_factory_beside_others_that_are_moved(rule) -> None:
     program = MEMORY.format(actions="torch.tensor(actions)", moved="", index=INDEX)
-    assert "a = a.to(device)\n" in rule.unchanged_unless_unsafe(program)
+    assert rule.safeties(program) == [Safety.SAFE]  # an index of one element fails as well
+    assert "a = a.to(device)\n" in rule.fixed(program)

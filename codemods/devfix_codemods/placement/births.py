@@ -26,6 +26,7 @@ from devfix_codemods.placement.flags import flags
 from devfix_codemods.placement.graph import Birth, Graph, Source
 from devfix_codemods.placement.host_functions import host_functions, is_test
 from devfix_codemods.placement.host_tables import indices_of_host_tables
+from devfix_codemods.placement.indices import is_of_given_row
 from devfix_codemods.placement.integer_products import kept_on_host, whole_products
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.late_parts import Attachment, attached
@@ -334,8 +335,11 @@ class Births:
         return set(self.calls.values())
 
     def _may_be_tensor(self, parameter: Node) -> bool:
-        if parameter in self.callees or str(parameter.extra).startswith("*"):
+        if parameter in self.callees or str(parameter.extra).startswith("**"):
             return False
+        if str(parameter.extra).startswith("*"):
+            users = self.module.users.get(parameter, ())
+            return any(is_of_given_row(one) and self.kinds.of(one) is Kind.TENSOR for one in users)
         if parameter.op is Op.PARAM and self.kinds.of(parameter) is None and sounds_like_device(str(parameter.extra)):
             return False
         if (

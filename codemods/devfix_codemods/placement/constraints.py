@@ -18,8 +18,8 @@ from devfix_codemods.placement.call_constraints import Calls
 from devfix_codemods.placement.calls import constructing, getter, returned_at
 from devfix_codemods.placement.dimensions import Dimensions, holds_one
 from devfix_codemods.placement.escapes import Escapes
-from devfix_codemods.placement.graph import Graph
-from devfix_codemods.placement.indices import indices, is_item, is_of_tensor
+from devfix_codemods.placement.graph import GIVEN_ROW, Graph
+from devfix_codemods.placement.indices import indices, is_item, is_of_given_row, is_of_tensor
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.kinds import Kinds
 from devfix_codemods.placement.loaders import is_no_tensor
@@ -90,15 +90,21 @@ class Constraints:
 
     def _alternatives(self, node: Node, values: list[Node]) -> None:
         """What either branch may have left behind is used in the same way, and so probably lives in the same place."""
-        if self.joined.is_moved(node):
-            return
         values = [one for one in values if not self.kinds.says_surely(one, Kind.NUMBER)]  # `flag: bool`, or a tensor
+        if self.joined.is_moved(node) or self._copies(values):
+            return
         origins = [self.births.roots(one) | self._rebuilt_of(one) for one in values]
         for index, one in enumerate(values):
             others = [other for at, other in enumerate(origins) if at != index]
             moved = not set(values).isdisjoint(self.births.moves_of(one))
             if one is not node and not moved and not any(one in other or origins[index] & other for other in others):
                 self.graph.meets(one, node, "other-path", node.guard)
+
+    def _copies(self, values: list[Node]) -> bool:
+        """Whether a value is `x.cpu()` where another one is `x`: neither says where the other belongs."""
+        copied = [one.args[0].args[0] for one in values if method_name(one) == "cpu"]
+        roots = self.births.roots
+        return any(not roots(one).isdisjoint({each, *roots(each)}) for one in copied for each in values)
 
     def _rebuilt_of(self, row: Node) -> Set[Node]:
         """The container that a comprehension makes anew, each of its values moved: `{k: v.cuda() for k, v in …}`."""
@@ -141,7 +147,8 @@ class Constraints:
                     link = "index-maybe-scalar" if is_item(index) else "index-before-move" if moved else "index"
                     self.graph.only_from(node, index, link, node.guard)
         else:
-            link = "element" if self.kinds.is_row(base) else "part"
+            given = is_of_given_row(node) and self.kinds.of(node) is Kind.TENSOR
+            link = "element" if self.kinds.is_row(base) else GIVEN_ROW if given else "part"
             sure = is_encoding(base) or method_name(base) in rows.STATES
             self.graph.part(node, base, node.guard, "certain" if sure else link)
 

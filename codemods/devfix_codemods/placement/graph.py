@@ -12,6 +12,9 @@ from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.places import Place, Where
 from devfix_codemods.placement.strengths import COSTS
 
+GIVEN_ROW = "given-row"
+"""The link from an element of a list of tensors to the list, which a caller gives."""
+
 
 class Turn(Enum):
     """How an edge is walked along."""

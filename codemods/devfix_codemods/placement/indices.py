@@ -26,6 +26,11 @@ def is_item(index: Node) -> bool:
     return index.op is Op.ITEM and isinstance(index.extra, int)
 
 
+def is_of_given_row(item: Node) -> bool:
+    """`x` of `for x in xs`, and `xs[0]`, of what a caller gives."""
+    return (item.op is Op.ITER or isinstance(item.extra, int)) and item.args[0].op is Op.PARAM
+
+
 def slices(index: Node) -> bool:
     return index.extra == "slice" or index.op in {Op.SEQUENCE, Op.COMPREHENSION}
 

@@ -29,15 +29,16 @@ def kept_modules(births: "Births") -> None:
 
 def moved_where_made(births: "Births") -> None:
     """Who moves parts of an object where they are made, `self.a = A().to(device)`, means to move all of them, alike or
-    not: `self.b = A()` stays behind."""
+    not: `self.b = A()` stays behind. A module may do so behind that, `self.a = self.a.cuda()`."""
     for owner in births.module.classes:
         made = owner.methods.get("__init__")
         if made is None or made.self_node is None or _is_moved_as_whole(births, owner):
             continue
         kept = {str(one.key): one.value for one in made.stores if one.is_attribute and one.base is made.self_node}
-        moved = {one: move for one in kept.values() if (move := _moved_on_spot(births, one)) is not None}
+        is_module = births.kinds.derives_from_module(owner)
+        moved = {one: one for one in kept.values() if _is_moved_where_made(births, one, later=is_module)}
         elsewhere = {attribute for each in _moves(births, owner).values() for attribute in each}
-        if births.kinds.derives_from_module(owner) and not _moves_most(births, kept.values(), moved):
+        if is_module and not _moves_most(births, kept.values(), moved):
             continue  # whoever has a module moves all of its parts
         for attribute, part in kept.items() if moved else ():
             twins = {one: [move] for one, move in moved.items() if _maker(births, one) == _maker(births, part)}
@@ -72,13 +73,12 @@ def _moves_itself(node: Node) -> bool:
     return itself and callee is not None and callee.extra in {"to", "cuda"}
 
 
-def _moved_on_spot(births: "Births", kept: Node) -> Node | None:
-    """The move in the statement that makes a module and keeps it."""
+def _is_moved_where_made(births: "Births", kept: Node, *, later: bool) -> bool:
+    """Whether what an object keeps is a move, in the statement that makes the module, or `later` in its function."""
     if kept.op is not Op.CALL or not births.is_move(kept) or not births.is_elsewhere(kept):
-        return None
-    roots = births.roots(kept)
-    made = any(births.kinds.is_module(one) and one.statement is kept.statement for one in (*roots, _kept(kept)))
-    return kept if made else None
+        return False
+    made = (one for one in (*births.roots(kept), _kept(kept)) if births.kinds.is_module(one))
+    return any(one.function is kept.function if later else one.statement is kept.statement for one in made)
 
 
 def _maker(births: "Births", kept: Node) -> object:

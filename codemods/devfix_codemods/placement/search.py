@@ -15,7 +15,7 @@ from devfix_codemods.ir import Guard, Node, Op
 from devfix_codemods.ir.guards import joined
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.device_conditions import asks_for_place
-from devfix_codemods.placement.graph import OF_BATCHES, Birth, Edge, Graph, Source, Turn
+from devfix_codemods.placement.graph import GIVEN_ROW, OF_BATCHES, Birth, Edge, Graph, Source, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.strengths import COSTS
 
@@ -162,6 +162,8 @@ def _is_itself(source: Source, step: Step | None) -> bool:
     if source.place.where is not Where.CALLER or step is None:
         return False
     edge = step.edge
+    if edge.link == GIVEN_ROW:
+        return False
     return edge.site > 0 or (edge.turn is Turn.IN and source.links != ("forward-input",))
 
 
@@ -322,7 +324,8 @@ def _conflict(birth: Source, end: Source, step: Step | None, guard: Guard, cost:
         step = step.before
     path.reverse()
     crossed = [one.edge.link for at, one in enumerate(path) if not _is_second_half(path, at)]
-    born = tuple(one for one in birth.links if one != "maybe-scalar" or not crossed[0].startswith(_EXAMPLES))
+    told = any(one.startswith(_EXAMPLES) for one in crossed[:1]) or _takes_no_scalars(path)
+    born = tuple(one for one in birth.links if one != "maybe-scalar" or not told)
     doubts = ("met-as-number",) if "maybe-scalar" in born and _takes_scalars(path) else ()
     cost += sum(COSTS[link] for link in doubts) - sum(COSTS[link] for link in birth.links if link not in born)
     links = (*born, *doubts, *crossed, *end.links)
@@ -332,6 +335,12 @@ def _conflict(birth: Source, end: Source, step: Step | None, guard: Guard, cost:
 def _takes_scalars(path: list[Step]) -> bool:
     """Whether the first operation that the value takes part in would take a 0-dim tensor from anywhere."""
     return next((one.edge.scalars for one in path if one.edge.turn is Turn.MEET), False)
+
+
+def _takes_no_scalars(path: list[Step]) -> bool:
+    """Whether the first operation that the value takes part in refuses a 0-dim tensor from elsewhere as any other."""
+    first = next((one.edge for one in path if one.edge.turn is Turn.MEET), None)
+    return first is not None and first.link == "operation" and not first.scalars
 
 
 def _is_second_half(path: list[Step], at: int) -> bool:

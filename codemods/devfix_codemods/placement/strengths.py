@@ -121,6 +121,7 @@ STRENGTHS: dict[str, float] = {
     "field-of-constructor": 0.98,
     "element": 0.93,
     "part": 0.9,
+    "given-row": 0.9,
     "call": 0.95,
     "loaded-again": 0.95,
     "global": 0.9,

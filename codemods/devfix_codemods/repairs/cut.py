@@ -49,7 +49,8 @@ def operand_syntax(operand: Node, operation: Node) -> ast.expr | None:
         return None
     name = name_at(operand, operation)
     written = syntax.target if isinstance(syntax, ast.AugAssign) else None
-    parts = [one for one in ast.iter_child_nodes(syntax) if one is not written]
+    given = [one.value if isinstance(one, ast.keyword) else one for one in ast.iter_child_nodes(syntax)]
+    parts = [one for one in given if one is not written]
     for one in (*parts, *(each for row in parts if isinstance(row, ast.List | ast.Tuple) for each in row.elts)):
         if one is operand.syntax and isinstance(one, ast.expr):
             return one

@@ -24,7 +24,7 @@ from devfix_codemods.repairs.elements import element
 from devfix_codemods.repairs.factories import array, factory
 from devfix_codemods.repairs.host_callers import leaves_half, meets_encoding, meets_host, operands_left
 from devfix_codemods.repairs.late_moves import before_copy
-from devfix_codemods.repairs.modules import beside_kept, beside_module, made_module, where_given
+from devfix_codemods.repairs.modules import beside_kept, beside_module, made_module, where_given, where_unpacked
 from devfix_codemods.repairs.nearby_tensors import asks_factor
 from devfix_codemods.repairs.readers import copies, wanted_on_host
 from devfix_codemods.repairs.repeated_moves import moved_again
@@ -264,6 +264,7 @@ def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     yield from beside_kept(analysis, source, conflict)
     yield from made_module(analysis, source, conflict)
     yield from at_call(analysis, source, conflict)
+    yield from where_unpacked(analysis, source, conflict)
     yield from taken_along(analysis, source, conflict)
     yield from where_given(analysis, source, conflict)
 

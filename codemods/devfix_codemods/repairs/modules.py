@@ -14,10 +14,11 @@ from devfix_codemods.placement.arguments import is_optional
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.naming import sounds_like_class
 from devfix_codemods.placement.search import Conflict
-from devfix_codemods.repairs.cut import Cut, behind_making, called
+from devfix_codemods.repairs.cut import Cut, as_of, behind_making, called
 from devfix_codemods.repairs.declared_devices import CUDA_OR_HOST
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import Point, after, before, rest_of_block
+from devfix_codemods.repairs.sibling_moves import rank
 from devfix_codemods.repairs.siblings import assigned
 from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.source import Source
@@ -35,6 +36,17 @@ def made_module(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     yield from _where_device_is_known(analysis, source, conflict)
     yield from made
     yield from _wrapper(analysis, source, conflict)
+
+
+def where_unpacked(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """`net, head = make(options)`, and behind it `net.to(device)`: the maker has no name for the device."""
+    for at, step in enumerate(conflict.path):
+        if step.edge.site < 0 and step.edge.turn is Turn.UP:
+            if step.node.op is Op.ITEM and isinstance(step.node.syntax, ast.Name):
+                there = as_of(conflict, at)
+                found = _before_use(analysis, source, there, step.node, _following(step.node))
+                yield from (replace(one, at_call=True) for one in found)
+            return
 
 
 def where_given(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -178,16 +190,33 @@ def beside_kept(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
     if kept is None:
         return
     for move in (edge.other for edge in analysis.graph.edges[node] if edge.link.startswith("modules-")):
-        moved = move.args[0].args[0] if move.op is Op.CALL and move.args[0].op is Op.ATTR else move
         statement, itself = move.statement, move.function.self_node
-        if moved.op is not Op.ATTR or moved.args[0] is not itself or not isinstance(statement, ast.Assign | ast.Expr):
+        moved = _moved_attribute(move)
+        if moved is None or itself is None or not isinstance(statement, ast.Assign | ast.Expr):
             continue
         span = source.span(statement)
-        code = re.sub(rf"\b{itself.extra}\.{moved.extra}\b", f"{itself.extra}.{kept}", source.segment(span))
+        code = re.sub(rf"\b{itself.extra}\.{moved}\b", f"{itself.extra}.{kept}", source.segment(span))
         owner = move.function.owner
         same = owner is node.function.owner or (owner is not None and owner.field_of(kept) is node)
-        if same and code != source.segment(span):
+        if same and code != source.segment(span) and not _is_before_made(node, move):
             yield Cut((InsertStatement(span, "after", code),), f"Move `{itself.extra}.{kept}` as well")
+
+
+def _moved_attribute(move: Node) -> str | None:
+    """`critic` of `self.critic.to(device)`; None for what is made, or kept elsewhere."""
+    itself = move.function.self_node
+    call = move.syntax if move.op is Op.CALL else move.args[0].syntax
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr=attribute))):
+            return attribute if itself is not None and name == itself.extra else None
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            return attribute if itself is not None and name == itself.extra else None
+    return None
+
+
+def _is_before_made(node: Node, move: Node) -> bool:
+    """Whether a sibling is moved before the module is made."""
+    return move.function is node.function and node.op is not Op.FIELD and move.index < node.index
 
 
 def _is_used_before(node: Node, move: Node, analysis: Analysis) -> bool:
@@ -227,7 +256,9 @@ def _before_use(
         if name is None:
             continue
         for suffix in (one for one in _suffixes(analysis, conflict, point) if " if " not in one.text):
-            edit = InsertStatement(source.span(statement), "after", _statement(node, name, suffix))
+            written = _statement(node, name, suffix)
+            order = rank(node) if node.op is Op.ITEM else ()
+            edit = InsertStatement(source.span(statement), "after", written, order)
             yield Cut((edit, *suffix.edits), f"Move `{name}`: `{suffix.text}`")
             return
 
