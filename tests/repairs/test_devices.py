@@ -432,3 +432,34 @@ def test_what_the_program_has_copied_to_the_host_tells_no_device(repairs) -> Non
 def test_what_it_has_left_where_it_was_tells_one(repairs) -> None:
     added = repairs.added(COLOURED.format(copied=""), Safety.SUGGESTION)
     assert added == ["table = torch.rand(9, 3, device=seg.device)"]
+
+
+TOLD = """
+    class Net(nn.Module):
+        def __init__(self, table, device):
+            super().__init__()
+            self.device = device
+            self.table = {table}
+        def forward(self, x):
+            return self.table[:, 0] * torch.zeros(x.size(0), 3)
+    def main():
+        print(Net(torch.eye(3), "cpu")(torch.zeros(3, 3)))
+"""
+
+
+def test_a_function_that_is_told_the_host_alone_stays_there(repairs) -> None:
+    program = """
+        def run(x, device):
+            return x.to(device) * torch.zeros(x.size(0), 3)
+        print(run(torch.zeros(3), "cpu"))
+    """
+    assert repairs.findings(program) == ()
+
+
+def test_a_class_that_is_told_a_device_and_moves_nothing_there_stays_where_it_is(repairs) -> None:
+    assert repairs.added(TOLD.format(table='table.to("cpu")'), Safety.UNSAFE) == []
+
+
+def test_whoever_makes_an_object_of_a_class_in_another_file_may_choose_its_device(repairs) -> None:
+    added = repairs.added(TOLD.format(table="table.to(device)"), Safety.UNSAFE)
+    assert added == ["return self.table[:, 0] * torch.zeros(x.size(0), 3, device=self.table.device)"]

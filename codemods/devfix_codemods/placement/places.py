@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from devfix_codemods.catalogue import Kind
@@ -135,9 +135,11 @@ def _phi(node: Node, kinds: Kinds, depth: int) -> Place | None:
 
 def _param(node: Node, kinds: Kinds, depth: int) -> Place | None:
     given = kinds.given.get(node, ())
-    if given and all(place_of(one, kinds, depth + 1) == HOST for one in given):
-        return HOST
     place = _by_name(node, kinds, depth)
+    if given and all(place_of(one, kinds, depth + 1) == HOST for one in given):
+        if place is None or place == HOST or node.function.owner is None:
+            return HOST
+        return replace(place, sure=False)  # who makes an object in another file may choose otherwise
     return None if place is not None and node in _of_own_words(node.function, kinds) else place
 
 
