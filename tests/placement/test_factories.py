@@ -115,3 +115,21 @@ def test_a_move_with_a_keyword_makes_nothing(placed) -> None:
     lines = "made = torch.ones(3)\n        x = load().to(device=device)"
     program = BESIDE_TOLD.format(lines=lines, device="dtype=x.dtype")
     assert placed(program).births == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "births"),
+    [
+        ("rows = ROWS[:3].to(device)", []),
+        ("rows = ROWS[:3]\n        rows = rows.to(device)", []),
+        ("rows = ROWS[:3]", ["torch.tensor(rows[0])"]),
+    ],
+)
+def test_what_is_made_of_a_row_is_where_that_is(placed, lines: str, births: list[str]) -> None:
+    program = f"""
+    from tables import ROWS
+    def main(x, device):
+        {lines}
+        return x.to(device) * torch.tensor(rows[0])
+    """
+    assert placed(program).births == births

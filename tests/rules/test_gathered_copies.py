@@ -35,3 +35,30 @@ def test_all_was_copied_to_the_host_before(rule) -> None:
 @pytest.mark.parametrize(("first", "second"), [("", ""), (".cpu()", "")])
 def test_some_of_it_was_not(rule, first: str, second: str) -> None:
     assert rule.findings(PROGRAM.format(first=first, second=second)) != ()
+
+
+SEARCHED = """
+import torch
+import torch.nn.functional as F
+def soft(betas, scale=False):
+    found = F.softmax(betas, dim=0)
+    return torch.cat([found * 2 if scale else found, found])
+class Cell(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.alphas = torch.nn.Parameter(torch.zeros(3))
+        self.betas = torch.nn.Parameter(torch.zeros(3))
+    def forward(self, x):
+        return x * soft(self.betas) * self.alphas
+    def genotype(self):
+        alphas = F.softmax(self.alphas.detach().cpu(), dim=0).numpy()
+        return alphas * soft(self.betas.detach(){copied}).numpy()
+"""
+
+
+def test_what_a_function_computes_of_a_copy_is_one_whatever_others_give_it(rule) -> None:
+    assert rule.findings(SEARCHED.format(copied=".cpu()")) == ()
+
+
+def test_what_a_function_computes_of_a_parameter_is_none(rule) -> None:
+    assert "soft(self.betas.detach()).cpu().numpy()" in rule.fixed(SEARCHED.format(copied=""), unsafe=True)

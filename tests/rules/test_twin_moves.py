@@ -135,3 +135,46 @@ def test_what_it_is_a_part_of_was_moved_as_a_whole(rule) -> None:
             return model(ids, mask)
     """
     assert rule.findings(program) == ()
+
+
+FORWARD = """
+    import torch
+    from torch import nn
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.Linear(4, 4)
+        def run(self, batch, device):
+            positions = batch[self.position_key]
+            times = batch[self.time_key].to({place})
+            return self.layers(torch.cat([positions, times], dim=1))
+"""
+
+
+def test_what_its_twin_follows_is_left_nowhere(rule) -> None:
+    assert rule.findings(FORWARD.format(place="positions.device")) == ()
+
+
+def test_what_its_twin_leaves_behind_goes_where_that_goes(rule) -> None:
+    assert "positions = batch[self.position_key].to(device)" in rule.fixed(FORWARD.format(place="device"), unsafe=True)
+
+
+PARTS = """
+    import torch
+    from torch.utils.data import DataLoader
+    def main(data, net, device):
+        net.to(device)
+        for batch in DataLoader(data):
+            targets = batch[1].to(device)
+            graphs = batch[0]
+            {used}
+            torch.nn.functional.mse_loss(net(graphs), targets).backward()
+"""
+
+
+def test_what_holds_objects_that_are_moved_one_by_one_has_no_move(rule) -> None:
+    assert rule.findings(PARTS.format(used="graphs[0].to(device); graphs[1].to(device)")) == ()
+
+
+def test_a_part_that_is_looked_at_alone_may_be_one_of_a_tensor(rule) -> None:
+    assert "graphs = batch[0].to(device" in rule.fixed(PARTS.format(used="print(graphs[0])"), unsafe=True)

@@ -315,7 +315,10 @@ class Analysis:
             and not _stays_elsewhere(one, conflict)
             and not any(step.edge.link.startswith("index") for step in one.path)  # which may pick from a device
         ]
-        return any(same or one.callers <= conflict.callers for one in hosts) or self._all_bring(conflict, hosts)
+        known = any(one.confidence > conflict.confidence and not one.comes_from_callers for one in hosts)
+        return (
+            known or any(same or one.callers <= conflict.callers for one in hosts) or self._all_bring(conflict, hosts)
+        )
 
     def _all_bring(self, conflict: Conflict, hosts: list[Conflict]) -> bool:
         """Whether what only looks as if it came from a device is a copy of what each of the callers has on the host."""

@@ -176,7 +176,9 @@ class Elements:
         return any(self._kinds.of(one.args[0]) is Kind.MODULE for one in calls)
 
     def _is_born(self, node: Node) -> bool:
-        if self._is_refilled(node) or node in self.replaced or holds_mappings(node) or self._gives_what_is_moved(node):
+        if self._is_refilled(node) or node in self.replaced or holds_mappings(node) or has_no_move(node):
+            return False
+        if self._gives_what_is_moved(node):
             return False
         known = self._kinds.of(node) in {None, Kind.TENSOR, Kind.ENCODING, Kind.MAPPING}
         return known and not self._comes_otherwise(node) and not self._stays(node) and not self._comes_placed(node)

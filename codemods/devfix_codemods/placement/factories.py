@@ -96,8 +96,9 @@ class Factories:
         return False
 
     def _is_of_moved(self, value: Node) -> bool:
-        """`solver.table` of `solver = Solver(3).to(device)`: what is a tensor already stays where it is."""
-        while value.op is Op.ATTR:
+        """`solver.table` of `solver = Solver(3).to(device)`, `rows[0]` of `rows = rows.to(device)`: what is a tensor
+        already stays where it is."""
+        while value.op in {Op.ATTR, Op.ITEM}:
             value = value.args[0]
             if self._births.is_move(value):
                 return True

@@ -4,11 +4,12 @@ move of those that are not."""
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import MAKES_ON_HOST, Kind, canonical, effect, method_effect
 from devfix_codemods.ir import Class, Function, Node, Op
-from devfix_codemods.ir.items import choices, is_slice, made_of
+from devfix_codemods.ir.items import choices, is_slice
 from devfix_codemods.ir.keys import key, names
 from devfix_codemods.placement.arguments import is_none, reads_key, takes_name
 from devfix_codemods.placement.calls import maker, method, returned_at
@@ -25,11 +26,10 @@ from devfix_codemods.placement.left_reads import left_reads
 from devfix_codemods.placement.manual_moves import is_thrown_away
 from devfix_codemods.placement.non_tensors import is_given_attributes
 from devfix_codemods.placement.parallel_statements import ParallelStatements
-from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.plain_tensors import PlainAttributes
 from devfix_codemods.placement.rows_of_values import Row, rows_of_values
 from devfix_codemods.placement.strengths import counted
-from devfix_codemods.placement.together import Together, supports
+from devfix_codemods.placement.together import Together, is_followed, supports
 from devfix_codemods.placement.twin_loops import is_kept_with_copies, twin_loops
 from devfix_codemods.placement.twin_values import twin_values
 from devfix_codemods.placement.unmoved_copies import unmoved_copies
@@ -90,7 +90,8 @@ class Families:
             if self._kinds.says_surely(one, Kind.NUMBER) or self._are_options(one) or self._is_copied(one):
                 continue  # a function may get either, a number or a tensor
             given = self._is_given_by_method(one) or self._is_given_with(one, moved)
-            comes = (given or self._comes_from_outside(one)) and not self._is_followed(one, moved)
+            followed = is_followed(self._births, one, chain(*moved.values()))
+            comes = (given or self._comes_from_outside(one)) and not followed
             if kind in {None, Kind.TENSOR} and comes and not self._joined.is_moved(one):
                 link = "given-beside-moved" if given else self._link(one, row, lonely=len(moved) == 1)
                 self._births.beside_moved(one, row.base, link)
@@ -136,17 +137,6 @@ class Families:
         """Whether the result of a move takes the place of what is moved: what only knows a device may make another."""
         links = {link for one in self._graph.sources.get(move, ()) for link in one.links}
         return "given-device" not in links or self._births.is_move(move) or takes_name(move)
-
-    def _is_followed(self, node: Node, moved: dict[Node, list[Node]]) -> bool:
-        """`y.to(x.device)`, `y.type_as(x)`: whether others are brought to a value, or to what is computed of it."""
-        for move in (one for moves in moved.values() for one in moves):
-            place = self._births.place_of_move(move)
-            by = place.node if place is not None and place.where is Where.FOLLOWS else None
-            if by is None and move.op is Op.CALL and move.args[0].extra == "type_as":
-                by = move.args[1]
-            if by is not None and node in made_of(by):
-                return True
-        return False
 
     def _is_input(self, node: Node) -> bool:
         """Whether a module is called with a value: what else it gets is moved."""
@@ -348,7 +338,7 @@ class Families:
         for row in rows.values():
             moved = {one: moves for one in row if (moves := self._births.moves_of(one))}
             rest = (one for one in row if moved and one not in moved and self._comes_from_outside(one))
-            yield from (one for one in rest if not self._is_followed(one, moved))
+            yield from (one for one in rest if not is_followed(self._births, one, chain(*moved.values())))
 
 
 def _makes_tensor(maker: str) -> bool:

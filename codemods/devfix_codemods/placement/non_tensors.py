@@ -1,5 +1,7 @@
 """Values that are no tensors, or may be none, by what the program does with them and by what they start as."""
 
+import ast
+
 from devfix_codemods.catalogue import Effect, canonical, effect, method_effect
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Function, Guard, Node, Op
@@ -83,11 +85,24 @@ _DIVERGENCE = "distributions.kl_divergence"
 
 
 def holds_containers(node: Node) -> bool:
-    """Whether what is taken out of a value by number is a mapping, or a list whose elements are joined."""
+    """Whether what is taken out of a value by number is a mapping, a list whose elements are joined, or an object that
+    a statement moves where it is."""
     users = node.function.module.users
     taken = (one for one in users.get(node, ()) if one.op is Op.ITEM and one.args[0] is node)
     parts = (one for one in taken if not isinstance(one.extra, str))
-    return any(_is_mapping(user) or joins(user, one) for one in parts for user in users.get(one, ()))
+    return any(
+        _is_mapping(user) or joins(user, one) or _is_moved_in_place(user)
+        for one in parts
+        for user in users.get(one, ())
+    )
+
+
+def _is_moved_in_place(asked: Node) -> bool:
+    """`graphs[0].to(device)` as a statement: a part of a tensor would stay where it is."""
+    match asked.statement:
+        case ast.Expr(value=ast.Call(func=function)):
+            return function is asked.syntax and asked.op is Op.ATTR and asked.extra in {"to", "cuda"}
+    return False
 
 
 def is_joined(node: Node) -> bool:

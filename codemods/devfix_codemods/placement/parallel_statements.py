@@ -14,7 +14,7 @@ from devfix_codemods.placement.graph import OF_BATCHES, Birth
 from devfix_codemods.placement.joined import Joined
 from devfix_codemods.placement.operands import is_only_spread
 from devfix_codemods.placement.targets import moving_call
-from devfix_codemods.placement.together import supports
+from devfix_codemods.placement.together import is_followed, supports
 
 if TYPE_CHECKING:
     from devfix_codemods.placement.births import Births
@@ -70,6 +70,7 @@ class ParallelStatements:
             one: each
             for one, each in near.items()
             if one is not None and self._is_moved(one) and (named or _move(one) is one)
+            if not is_followed(self._births, node, [_move(one)])
         }
         moved = {one: each for one, each in found.items() if self._are_alike(node, one)}
         if not moved and not shape.moves:

@@ -74,8 +74,14 @@ class Conflict:
 
     @property
     def callers(self) -> frozenset[int]:
-        """The calls that the path leaves functions by, which it did not enter them by: one of several."""
+        """The calls that the path leaves functions by: one of several."""
         return frozenset(step.edge.site for step in self.path if step.edge.site < 0 and step.edge.turn is Turn.DOWN)
+
+    @property
+    def comes_from_callers(self) -> bool:
+        """Whether the path leaves a function by a call that it did not enter it by."""
+        entered = {-step.edge.site for step in self.path if step.edge.site > 0}
+        return not self.callers <= entered
 
     @property
     def is_of_index(self) -> bool:

@@ -2,13 +2,14 @@
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from devfix_codemods.catalogue import Kind, canonical
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Node, Op
+from devfix_codemods.ir.items import made_of
 from devfix_codemods.ir.keys import key, name, names
 from devfix_codemods.placement.arguments import loaded_to
 from devfix_codemods.placement.device_conditions import is_of_accelerator
@@ -298,3 +299,15 @@ def supports(graph: Graph, member: Node, moved: dict[Node, list[Node]], sort: st
     nearest = min(moved, key=lambda each: abs(each.index - member.index))
     move = moved[nearest][-1]
     graph.supports(member, move, counted(sort, len(moved)), move.guard)
+
+
+def is_followed(births: "Births", node: Node, moves: Iterable[Node]) -> bool:
+    """`y.to(x.device)`, `y.type_as(x)`: whether others are brought to a value, or to what is computed of it."""
+    for move in moves:
+        place = births.place_of_move(move)
+        by = place.node if place is not None and place.where is Where.FOLLOWS else None
+        if by is None and move.op is Op.CALL and move.args[0].extra == "type_as":
+            by = move.args[1]
+        if by is not None and node in made_of(by):
+            return True
+    return False
