@@ -60,7 +60,8 @@ class Problem(msgspec.Struct, frozen=True, array_like=True):
     """A finding with its repair worked out down to the characters.
 
     Of a notebook, positions are those of its program, and `cells` are the cells that they lie in. `confidence` has two
-    decimals, and is 1 only where nothing is in doubt; `links` are the sorts of constraints that it is made of.
+    decimals, and is 1 only where nothing is in doubt; `links` are the sorts of constraints that it is made of. A `weak`
+    one is a suggestion without a repair.
     """
 
     code: str
@@ -74,6 +75,7 @@ class Problem(msgspec.Struct, frozen=True, array_like=True):
     cells: tuple[Cell, ...] = ()
     confidence: float = 1.0
     links: tuple[str, ...] = ()
+    weak: bool = False
 
     def place(self, line: int) -> tuple[int | None, int]:
         """The number of the cell, None in a plain file, and the line in it."""
@@ -90,7 +92,7 @@ class Problem(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def is_suggestion(self) -> bool:
-        return self.repair is not None and self.repair.safety == "suggestion"
+        return self.weak or (self.repair is not None and self.repair.safety == "suggestion")
 
 
 @dataclass(frozen=True)

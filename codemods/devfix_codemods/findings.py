@@ -55,7 +55,7 @@ class Finding:
     where the two are the same); `trail` tells the way between, in the order a reader wants it. `advice` is what to do
     by hand where `fix` is None or manual. `confidence` is how probable it is that this is a real bug, from 0 to 1:
     the product of the strengths of the constraints on the path that `trail` tells; 1 where an API alone decides.
-    `links` are the sorts of these constraints.
+    `links` are the sorts of these constraints. A `weak` one is told where suggestions are asked for, and has no fix.
     """
 
     code: str
@@ -68,10 +68,11 @@ class Finding:
     advice: str | None = None
     confidence: float = 1.0
     links: tuple[str, ...] = ()
+    weak: bool = False
 
     @property
     def is_suggestion(self) -> bool:
-        return self.fix is not None and self.fix.safety == Safety.SUGGESTION
+        return self.weak or (self.fix is not None and self.fix.safety == Safety.SUGGESTION)
 
     @property
     def told_confidence(self) -> float:
@@ -79,5 +80,6 @@ class Finding:
         return 1.0 if self.confidence >= 1 else min(round(self.confidence, 2), 0.99)
 
     def without_fix(self, reason: str) -> "Finding":
-        """The same with advice in the place of its fix: why it has none."""
-        return replace(self, fix=None, advice=f"{self.advice} {reason}" if self.advice else reason)
+        """The same with advice in the place of its fix: why it has none. What was a suggestion still is one."""
+        advice = f"{self.advice} {reason}" if self.advice else reason
+        return replace(self, fix=None, advice=advice, weak=self.is_suggestion)

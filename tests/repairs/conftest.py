@@ -28,6 +28,10 @@ class Repairs:
         (one,) = self.findings(program)
         return one
 
+    def told(self, program: str) -> list[str]:
+        """What is to be done, of all findings: by the titles of their fixes, or by hand."""
+        return [one.fix.title if one.fix is not None else str(one.advice) for one in self.findings(program)]
+
     def written(self, program: str, tier: Safety = Safety.SAFE) -> str:
         """The program after all fixes of a tier and of those above. A second rewrite must change nothing."""
         options = replace(self.options, unsafe=tier is not Safety.SAFE, suggestions=tier is Safety.SUGGESTION)

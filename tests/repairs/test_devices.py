@@ -463,3 +463,93 @@ def test_a_class_that_is_told_a_device_and_moves_nothing_there_stays_where_it_is
 def test_whoever_makes_an_object_of_a_class_in_another_file_may_choose_its_device(repairs) -> None:
     added = repairs.added(TOLD.format(table="table.to(device)"), Safety.UNSAFE)
     assert added == ["return self.table[:, 0] * torch.zeros(x.size(0), 3, device=self.table.device)"]
+
+
+LOSS = """
+    class Loss(nn.Module):
+        def forward(self, features, labels=None, mask=None):
+            device = {choice}
+            if labels is not None:
+                mask = torch.eq(labels, labels.T).float().to(device)
+            else:
+                mask = mask.float().to(device)
+            first = torch.cat(torch.unbind(features, dim=1), dim=0)
+            ones = torch.ones_like(mask).scatter(1, torch.arange(len(first)).view(-1, 1).to(device), 0)
+            return (torch.exp(torch.matmul(first, first.T)) * ones * mask).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        'torch.device("cuda") if features.is_cuda else torch.device("cpu")',
+        'features.device if features.is_cuda else torch.device("cpu")',
+        '"cuda" if features.is_cuda else "cpu"',
+    ],
+)
+def test_what_is_asked_whether_it_is_on_cuda_is_where_the_answer_says(repairs, choice: str) -> None:
+    assert repairs.findings(LOSS.format(choice=choice)) == ()
+
+
+def test_what_is_not_asked_may_be_elsewhere(repairs) -> None:
+    program = LOSS.format(choice='torch.device("cuda" if torch.cuda.is_available() else "cpu")')
+    assert any("`features`" in one.message for one in repairs.findings(program))
+
+
+COMPUTED = """
+    class Net(nn.Module):
+        def __init__(self, device):
+            super().__init__()
+            self.first = torch.zeros(3).to(device)
+            self.second = {second}
+        def forward(self, x):
+            return self.first * self.second * x
+"""
+
+
+@pytest.mark.parametrize("second", ["torch.sqrt(torch.ones(3).to(device))", "torch.sqrt(torch.ones(3)).to(device)"])
+def test_what_is_computed_on_a_device_stays_there(repairs, second: str) -> None:
+    assert repairs.findings(COMPUTED.format(second=second)) == ()
+
+
+@pytest.mark.parametrize("second", ["torch.sqrt(torch.ones(3))", "torch.cumsum(torch.ones(3), 0)"])
+def test_what_is_computed_is_moved_and_told_no_device(repairs, second: str) -> None:
+    assert repairs.added(COMPUTED.format(second=second)) == [f"self.second = {second}.to(device)"]
+
+
+FLAGGED = """
+    def main(x: torch.Tensor, use_cuda):
+        if use_cuda:
+            x = x.cuda({given})
+        return torch.cat((torch.zeros(1), torch.cumsum(x, dim=0)))
+"""
+
+
+@pytest.mark.parametrize(("given", "device"), [("", '"cuda"'), ("non_blocking=True", '"cuda"'), ("device=1", "1")])
+def test_a_move_under_a_flag_tells_the_device_alone(repairs, given: str, device: str) -> None:
+    (added,) = repairs.added(FLAGGED.format(given=given))
+    assert f"torch.zeros(1, device={device} if use_cuda else None)" in added
+
+
+DISCARDED = """
+    def make(n):
+        rows = torch.zeros(n, 3)
+        wanted = torch.zeros(n, dtype=torch.long)
+        for row in range(n):
+            rows[row] = torch.ones(3)
+            wanted[row] = 1
+        return rows, wanted, n
+    def main(n, net, device):
+        rows, {name}, _ = make(n)
+        net = net.to(device)
+        return net(rows.to(device))
+"""
+
+
+def test_what_nobody_wants_is_not_moved(repairs) -> None:
+    assert not any(one.startswith("_ =") for one in repairs.added(DISCARDED.format(name="_")))
+
+
+def test_what_has_a_name_is_moved(repairs) -> None:
+    program = DISCARDED.format(name="wanted").replace("net(rows.to(device))", "net(rows.to(device), wanted)")
+    assert "wanted = wanted.to(device)" in repairs.added(program)

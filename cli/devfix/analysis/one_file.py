@@ -206,6 +206,7 @@ def _problem(source: Source, finding: Finding, detailed: bool) -> Problem:
         advice=finding.advice,
         confidence=finding.told_confidence,
         links=finding.links,
+        weak=finding.weak,
     )
 
 

@@ -63,8 +63,8 @@ def _tell(ask: Ask, outcome: Outcome, verdicts: Sequence[Verdict]) -> None:
     known = f", {outcome.known} in the baseline" if outcome.known else ""
     checked = f"({text.count(tally.files, 'file')} checked{known})"
     found = f"{text.found_in(tally)} in {text.count(tally.problem_files, 'file')} {checked}"
-    by_hand = tally.bugs - tally.safe - tally.unsafe
-    numbers = {"safe": tally.safe, "unsafe": tally.unsafe, "suggested": tally.suggestions, "by hand": by_hand}
+    by_hand = tally.problems - tally.safe - tally.unsafe - tally.reviewable
+    numbers = {"safe": tally.safe, "unsafe": tally.unsafe, "suggested": tally.reviewable, "by hand": by_hand}
     fixes = _counts(numbers)
     replays = _counts(Counter(verdict.kind.replace("_", " ") for verdict in verdicts))
     told = f"{found}: {fixes}" if tally.problems else f"no device bugs found {checked}"

@@ -25,6 +25,8 @@ class Tally:
     safe: int
     unsafe: int
     suggestions: int
+    reviewable: int
+    """The suggestions with an edit; the others are repaired by hand."""
     silenced: int
 
     @property
@@ -47,6 +49,7 @@ class Tally:
             safe=sum(has_fix(problem, "safe") for problem in problems),
             unsafe=sum(has_fix(problem, "unsafe") for problem in problems),
             suggestions=sum(problem.is_suggestion for problem in problems),
+            reviewable=sum(has_fix(problem, "suggestion") for problem in problems),
             silenced=sum(result.ignored for result in results if isinstance(result, Checked)),
         )
 

@@ -62,9 +62,9 @@ def rewrite_summary(tally: Tally, verb: str, unsafe: bool) -> Line:
         f" and {'add' if verb.startswith('Would') else 'added'} {count(tally.guards, 'guard')}" if tally.guards else ""
     )
     done = f"{verb} {count(tally.fixed, 'bug')}{added} in {count(tally.changed_files, 'file')}"
-    by_hand = tally.bugs - (0 if unsafe else tally.unsafe)
+    by_hand = tally.problems - tally.reviewable - (0 if unsafe else tally.unsafe)
     ways = [f"{tally.unsafe} with --unsafe"] if tally.unsafe and not unsafe else []
-    ways += [f"{tally.suggestions} {_WITH_REVIEW}"] if tally.suggestions else []
+    ways += [f"{tally.reviewable} {_WITH_REVIEW}"] if tally.reviewable else []
     ways += [f"{by_hand} by hand (see `devfix check`)"] if by_hand else []
     left = f"; {tally.problems} left: {', '.join(ways)}" if tally.problems else ""
     return [(done, "message"), (f" ({_checked(tally)}){left}.", "")]
@@ -212,7 +212,7 @@ def _fixable(tally: Tally, unsafe: bool) -> str:
     parts = [f"{by_default} fixable with `devfix rewrite`"] if by_default else []
     if tally.unsafe and not unsafe:
         parts.append(f"{tally.unsafe}{' more' if by_default else ''} with --unsafe")
-    parts += [f"{tally.suggestions} {_WITH_REVIEW}"] if tally.suggestions else []
+    parts += [f"{tally.reviewable} {_WITH_REVIEW}"] if tally.reviewable else []
     return ": " + ", ".join(parts) if parts else ""
 
 

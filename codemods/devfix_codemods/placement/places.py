@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
-from devfix_codemods.ir.keys import name, names, resolved
+from devfix_codemods.ir.keys import key, name, names, resolved
 from devfix_codemods.members import Enum, auto
 from devfix_codemods.placement.arguments import argument
 from devfix_codemods.placement.kinds import Kinds
@@ -127,10 +127,20 @@ def _phi(node: Node, kinds: Kinds, depth: int) -> Place | None:
         return None
     if all(one == HOST for one in known):
         return HOST if len(known) == len(found) else Place(Where.DEVICE, node, sure=False)
-    follows = [one for one in known if one.where is Where.FOLLOWS]
-    if len(follows) == len(known) == 1:
-        return follows[0]
+    follows = {one for one in known if one.where is Where.FOLLOWS}
+    if len(follows) == 1 and follows.issuperset(one for one in known if one != HOST) and len(known) == len(found):
+        return next(iter(follows))  # `x.device if x.is_cuda else "cpu"`
+    if (asked := _asked_whether_on_cuda(node)) is not None and HOST in known:
+        return Place(Where.FOLLOWS, asked)
     return Place(Where.DEVICE, node)
+
+
+def _asked_whether_on_cuda(choice: Node) -> Node | None:
+    """`x` of `"cuda" if x.is_cuda else "cpu"`"""
+    atoms = {atom for guard in choice.extras if isinstance(guard, frozenset) for atom, _ in guard}
+    asked = {atom[1] for atom in atoms if isinstance(atom, tuple) and atom[0] == "attr" and atom[2] == "is_cuda"}
+    tests = (one for one in choice.function.nodes if one.op is Op.ATTR and one.extra == "is_cuda") if asked else ()
+    return next((one.args[0] for one in tests if key(one.args[0]) in asked), None)
 
 
 def _param(node: Node, kinds: Kinds, depth: int) -> Place | None:

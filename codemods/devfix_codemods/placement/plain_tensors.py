@@ -44,7 +44,7 @@ class PlainAttributes:
         if field in self._attributes.registered:
             return
         if not self._is_born(value) and (link := self._made_of(value)) is not None:
-            self._graph.add(Source(value, HOST, Birth.FACTORY, (link,)))
+            self._graph.add(Source(value, HOST, Birth.ARRAY, (link,)))
         link = self._belongs(owner, made, field, value)
         if link is not None:
             self._graph.supports(field, self._births.place_of_module(owner), link, field.guard)

@@ -19,7 +19,7 @@ from devfix_codemods.placement.unregistered import UNREGISTERED
 from devfix_codemods.repairs.averaged import taken_along
 from devfix_codemods.repairs.callers import suits_callers
 from devfix_codemods.repairs.containers import registered
-from devfix_codemods.repairs.cut import SAFE, SUGGESTION, UNSAFE, Cut
+from devfix_codemods.repairs.cut import SAFE, SUGGESTION, TOO_WEAK, UNSAFE, Cut, follows_at_hand
 from devfix_codemods.repairs.elements import element
 from devfix_codemods.repairs.factories import array, factory
 from devfix_codemods.repairs.host_callers import leaves_half, meets_encoding, meets_host, operands_left
@@ -77,6 +77,8 @@ def repair(analysis: Analysis, source: Source, conflict: Conflict) -> Fix | None
         safety = Safety.SUGGESTION
     if safety is Safety.SUGGESTION and conflict.birth.birth is Birth.READER and _may_be_array(analysis, conflict):
         return None  # a copy of an array fails, and weak evidence is against more than that
+    if safety is Safety.SUGGESTION and _is_too_weak(conflict, cut):
+        return Fix(Safety.MANUAL, cut.title)
     return Fix(safety, cut.title, cut.edits, since=cut.since, effect=cut.effect)
 
 
@@ -90,7 +92,7 @@ def left_behind(analysis: Analysis, source: Source, conflict: Conflict) -> Node 
 
 def _made_beside(analysis: Analysis, source: Source, conflict: Conflict, cut: Cut) -> list[Placed]:
     """The other operands that are made on the host, and that no fix moves."""
-    left = operands_left(analysis, conflict, cut, lambda one: _has_cut(analysis, source, one))
+    left = operands_left(analysis, conflict, cut, lambda one: _is_told(analysis, source, one))
     return [one for one in left if one.birth in MADE]
 
 
@@ -106,9 +108,20 @@ def _is_safe(analysis: Analysis, source: Source, conflict: Conflict, behind: tup
     return not operands_left(analysis, conflict, cut, is_safe)
 
 
+def _is_told(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
+    """Whether a conflict is shown with what to do, be it by hand."""
+    return conflict.confidence >= SUGGESTION and _first(analysis, source, conflict) is not None
+
+
 def _has_cut(analysis: Analysis, source: Source, conflict: Conflict) -> bool:
     """Whether a conflict is shown with a fix, be it a suggestion."""
-    return conflict.confidence >= SUGGESTION and _first(analysis, source, conflict) is not None
+    cut = _first(analysis, source, conflict) if conflict.confidence >= SUGGESTION else None
+    return cut is not None and (not _is_too_weak(conflict, cut) or _is_written(analysis, source, conflict))
+
+
+def _is_too_weak(conflict: Conflict, cut: Cut) -> bool:
+    """Whether a suggestion has no edit: it follows nothing that is at hand, and rests on what misleads often."""
+    return not follows_at_hand(cut) and not TOO_WEAK.isdisjoint(conflict.links)
 
 
 def _is_written(analysis: Analysis, source: Source, conflict: Conflict) -> bool:

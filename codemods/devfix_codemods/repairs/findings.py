@@ -107,11 +107,12 @@ def findings(
         told = remedy(analysis, source, conflict)
         left = left_behind(analysis, source, conflict) if told is None else None
         if told is not None:
-            if told[1].edits in repaired:
+            if told[1].edits and told[1].edits in repaired:
                 continue  # a value of two branches is moved once
             repaired.add(told[1].edits)
             fix = no_safer_than_operands(analysis, *told, lambda one: remedy(analysis, source, one))
             finding = _finding(analysis, source, told[0], code, name, fix)
+            finding = _by_hand(finding, fix) if fix.safety is Safety.MANUAL else finding
         elif left is not None:
             advice = (
                 f"`{wording.text(left)}` (line {left.line}), which it meets, has to move with it: nothing moves that."
@@ -121,6 +122,12 @@ def findings(
             continue
         calls.update({told_as} if isinstance(made, ast.Call) else ())  # a comprehension makes several values by one
         yield finding
+
+
+def _by_hand(finding: Finding, fix: Fix) -> Finding:
+    """A finding that rests on too little for an edit: what to do if it is right."""
+    advice = f"{fix.title}, if it belongs there: too little says so for an edit."
+    return replace(finding, fix=None, advice=advice, weak=True)
 
 
 def remedy(analysis: Analysis, source: Source, conflict: Conflict) -> tuple[Conflict, Fix] | None:

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from math import log
 
-from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression, RewriteCall
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.graph import MADE, OF_BATCHES, Birth, Source, Turn
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict, Step
-from devfix_codemods.repairs.cut import Cut, name_at
+from devfix_codemods.repairs.cut import Cut, name_at, text_of
 
 _BORN = MADE | OF_BATCHES
 SURE = 0.35
@@ -71,19 +70,12 @@ def operands_left(
 def _follows(one: Conflict, conflict: Conflict, cut: Cut) -> bool:
     """Whether a move goes where the other operand is, `torch.ones(3, device=x.device)`, or is made only where that is
     on a device."""
-    text = " ".join(map(_written, cut.edits))
+    text = " ".join(map(text_of, cut.edits))
     meeting = one.meeting
     steps = [step.node for step in one.path]
     operand = steps[steps.index(meeting.node) + 1 :][:1] if meeting is not None else []
     named = any((name := name_at(each, meeting.node)) and f"{name}.device" in text for each in operand if meeting)
     return named or (" if " in f" {text}" and contradictory(one.guard, conflict.guard))
-
-
-def _written(edit: Edit) -> str:
-    """What an edit writes."""
-    if isinstance(edit, RewriteCall):
-        return " ".join(str(each.value) for each in edit.arguments or ())
-    return edit.code if isinstance(edit, ReplaceExpression | InsertStatement) else ""
 
 
 def _is_nearest(analysis: Analysis, one: Conflict) -> bool:

@@ -223,7 +223,7 @@ def _inside(node: Node, statement: ast.stmt) -> Point | None:
 def _target(node: Node) -> str | None:
     """The name that a loop or an assignment gives a value."""
     if isinstance(node.syntax, ast.Name):
-        return node.syntax.id
+        return node.syntax.id if node.syntax.id.strip("_") else None
     loop = node.statement
     if not isinstance(loop, ast.For | ast.AsyncFor):
         return None

@@ -26,8 +26,15 @@ class Suffix:
     @property
     def chosen(self) -> str:
         """What `device=` says where the condition holds, and where it does not."""
-        told = self.text[self.text.index("(") + 1 : -1].removeprefix("device=") or '"cuda"'
-        return f"{told} if {self.test} else None"
+        return f"{self._told} if {self.test} else None"
+
+    @property
+    def _told(self) -> str:
+        """The device that the move is told: `"cuda"` where a call of `cuda` is told none."""
+        code = f"_{self.text}"
+        call = ast.parse(code, mode="eval").body
+        given = [*call.args, *(one.value for one in call.keywords if one.arg == "device")]  # type: ignore[attr-defined]
+        return (ast.get_source_segment(code, given[0]) if given else None) or '"cuda"'
 
     def beside(self, name: str) -> str:
         """A name for what a comprehension moves: `name`, or one like it that the move does not read itself."""
@@ -52,9 +59,7 @@ class Suffix:
         call = ast.parse(code, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "cuda":
             return self
-        told = next(iter([*call.args, *(one.value for one in call.keywords if one.arg == "device")]), None)
-        device = '"cuda"' if told is None else ast.get_source_segment(code, told) or '"cuda"'
-        return replace(self, text=f".to({device})")
+        return replace(self, text=f".to({self._told})")
 
     def title(self, name: str, sibling: str | None = None) -> str:
         """What a move does, in words: "Move `y` to `device`, as `x` is"."""

@@ -211,6 +211,16 @@ def tally(**counts: int) -> Tally:
             "Found 1 bug in 1 file (1 file checked): 1 with --unsafe.",
         ),
         ({"files": 1, "problems": 1, "problem_files": 1}, False, "Found 1 bug in 1 file (1 file checked)."),
+        (
+            {"files": 1, "problems": 3, "problem_files": 1, "suggestions": 3, "reviewable": 2},
+            False,
+            "Found 3 suggestions in 1 file (1 file checked): 2 with `devfix review --suggestions`.",
+        ),
+        (
+            {"files": 1, "problems": 1, "problem_files": 1, "suggestions": 1},
+            False,
+            "Found 1 suggestion in 1 file (1 file checked).",
+        ),
     ],
 )
 def test_the_summary_of_a_check(counts: dict[str, int], unsafe: bool, text: str) -> None:
