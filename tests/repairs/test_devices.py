@@ -553,3 +553,29 @@ def test_what_nobody_wants_is_not_moved(repairs) -> None:
 def test_what_has_a_name_is_moved(repairs) -> None:
     program = DISCARDED.format(name="wanted").replace("net(rows.to(device))", "net(rows.to(device), wanted)")
     assert "wanted = wanted.to(device)" in repairs.added(program)
+
+
+CHOSEN_BEFORE = """
+    def main(x: torch.Tensor, flag, other):
+        {choice}
+        x = x.to(where)
+        return x.mm(torch.eye(3))
+"""
+
+
+@pytest.mark.parametrize("choice", ['where = "cpu"', 'where = "cpu" if flag else torch.device("cpu")'])
+def test_a_choice_of_hosts_is_none(repairs, choice: str) -> None:
+    assert repairs.added(CHOSEN_BEFORE.format(choice=choice)) == []
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        'where = "cuda" if flag else "cpu"',
+        'where = ("cuda" if other else "cuda:1") if flag else "cpu"',
+        'where = "cpu"\n        if flag: where = "cuda:1"\n        if other: where = "cuda"',
+    ],
+)
+def test_a_choice_of_devices_is_a_device(repairs, choice: str) -> None:
+    added = repairs.added(CHOSEN_BEFORE.format(choice=choice))
+    assert added == ["return x.mm(torch.eye(3, device=where))"]

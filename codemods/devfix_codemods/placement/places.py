@@ -121,7 +121,7 @@ def _asks_where(node: Node) -> bool:
 
 
 def _phi(node: Node, kinds: Kinds, depth: int) -> Place | None:
-    found = [place_of(one, kinds, depth + 1) for one in node.args if one is not node]
+    found = [place_of(one, kinds, depth + 1) for one in _arms(node)]
     known = [one for one in found if one is not None]
     if not known:
         return None
@@ -133,6 +133,14 @@ def _phi(node: Node, kinds: Kinds, depth: int) -> Place | None:
     if (asked := _asked_whether_on_cuda(node)) is not None and HOST in known:
         return Place(Where.FOLLOWS, asked)
     return Place(Where.DEVICE, node)
+
+
+def _arms(choice: Node) -> list[Node]:
+    """What a value is on some path, also by way of other choices: each once, as these share most of theirs."""
+    found = [choice]
+    for one in found:  # grows
+        found += [each for each in dict.fromkeys(one.args) if each not in found] if one.op is Op.PHI else []
+    return [one for one in found if one.op is not Op.PHI]
 
 
 def _asked_whether_on_cuda(choice: Node) -> Node | None:
