@@ -91,6 +91,13 @@ class Problem(msgspec.Struct, frozen=True, array_like=True):
         return self.repair is not None and self.repair.safety != "manual"
 
     @property
+    def tier(self) -> str:
+        """The safety of its repair; `manual` where it has none, and `suggestion` where that is one."""
+        if self.is_suggestion:
+            return "suggestion"
+        return self.repair.safety if self.repair is not None else "manual"
+
+    @property
     def is_suggestion(self) -> bool:
         return self.weak or (self.repair is not None and self.repair.safety == "suggestion")
 

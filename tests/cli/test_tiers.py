@@ -119,7 +119,7 @@ class TestWhatIsShown:
         assert devfix("check", "--target-torch", "2.0").code == 0
         ran = devfix("check", "--target-torch", "2.0", "--suggestions")
         assert ran.code == 1
-        assert "this is wrong (confidence 0.62)\n" in ran.out
+        assert "this is wrong (suggestion, 0.62)\n" in ran.out
         assert "advice: The fix (Say `right`) needs torch 2.6" in ran.out
 
     def test_a_baseline_with_suggestions(self, devfix: Devfix, tree: Path, train: Path) -> None:

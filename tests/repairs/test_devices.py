@@ -434,37 +434,6 @@ def test_what_it_has_left_where_it_was_tells_one(repairs) -> None:
     assert added == ["table = torch.rand(9, 3, device=seg.device)"]
 
 
-TOLD = """
-    class Net(nn.Module):
-        def __init__(self, table, device):
-            super().__init__()
-            self.device = device
-            self.table = {table}
-        def forward(self, x):
-            return self.table[:, 0] * torch.zeros(x.size(0), 3)
-    def main():
-        print(Net(torch.eye(3), "cpu")(torch.zeros(3, 3)))
-"""
-
-
-def test_a_function_that_is_told_the_host_alone_stays_there(repairs) -> None:
-    program = """
-        def run(x, device):
-            return x.to(device) * torch.zeros(x.size(0), 3)
-        print(run(torch.zeros(3), "cpu"))
-    """
-    assert repairs.findings(program) == ()
-
-
-def test_a_class_that_is_told_a_device_and_moves_nothing_there_stays_where_it_is(repairs) -> None:
-    assert repairs.added(TOLD.format(table='table.to("cpu")'), Safety.UNSAFE) == []
-
-
-def test_whoever_makes_an_object_of_a_class_in_another_file_may_choose_its_device(repairs) -> None:
-    added = repairs.added(TOLD.format(table="table.to(device)"), Safety.UNSAFE)
-    assert added == ["return self.table[:, 0] * torch.zeros(x.size(0), 3, device=self.table.device)"]
-
-
 LOSS = """
     class Loss(nn.Module):
         def forward(self, features, labels=None, mask=None):
@@ -489,6 +458,27 @@ LOSS = """
 )
 def test_what_is_asked_whether_it_is_on_cuda_is_where_the_answer_says(repairs, choice: str) -> None:
     assert repairs.findings(LOSS.format(choice=choice)) == ()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'if not x.is_cuda: return x\n        device = "cuda" if flag else "cpu"',
+        'device = "cuda" if flag and not x.is_cuda else "cpu"',
+        'device = "cuda" if not x.is_cuda else "cpu"',
+        'device = "cuda" if next(flag.parameters()).is_cuda else "cpu"',
+        'device = "cuda" if flag.is_cuda else "cpu"',
+        'device = x.device if flag else "cpu"',
+    ],
+)
+def test_other_choices_are_named(repairs, lines: str) -> None:
+    program = f"""
+    def main(x: torch.Tensor, y: torch.Tensor, flag):
+        {lines}
+        y = y.to(device)
+        return y.mm(torch.eye(3))
+    """
+    assert not any("x.device" in one for one in repairs.added(program) if "torch.eye" in one)
 
 
 def test_what_is_not_asked_may_be_elsewhere(repairs) -> None:

@@ -43,3 +43,19 @@ def test_both_are_moved_behind_the_call(repairs) -> None:
 def test_one_is_moved_behind_the_call(repairs) -> None:
     program = MAKING.format(**{**AS_IT_IS, "behind": "net.to(device)"}, **ON_DEVICE)
     assert repairs.added(program, Safety.UNSAFE) == ["head = head.to(device)"]
+
+
+@pytest.mark.parametrize(
+    "behind",
+    ["if size: net, head = load(path, size)", "net, head = load(path, 9) if size else (net, head)"],
+)
+def test_what_one_of_two_calls_gives_is_moved_behind_neither(repairs, behind: str) -> None:
+    program = MAKING.format(**{**AS_IT_IS, "behind": behind}, **ON_DEVICE).replace("def main(", "def main(size, ")
+    assert not any("net.to(device)" in one for one in repairs.added(program, Safety.UNSAFE))
+
+
+def test_many_calls_are_left(repairs) -> None:
+    caller = MAKING.partition("    def main")[2]
+    more = "".join(f"    def main{number}{caller}" for number in range(4))
+    program = (MAKING + more).format(**AS_IT_IS, **ON_DEVICE)
+    assert not any("net.to(device)" in one for one in repairs.added(program, Safety.UNSAFE))

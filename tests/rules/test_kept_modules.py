@@ -135,33 +135,39 @@ LATER = """
     class Net(nn.Module):
         def __init__(self, gpu):
             super().__init__()
-            self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 2)
+            self.body, self.neck, self.head = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 2)
             self.stem = nn.Linear(4, 4)
             if gpu:
                 {moves}
 
         def forward(self, x):
-            return self.head(self.body(self.stem(x)))
+            return {given}
 """
 
 
+ALL = "self.head(self.neck(self.body(self.stem(x))))"
+MOST = "\n                ".join(f"self.{one} = self.{one}.cuda()" for one in ("body", "neck", "head"))
+
+
 @pytest.mark.parametrize(
-    "moves",
+    ("moves", "given"),
     [
-        "self.body = self.body.cuda()",
-        "self.cuda()",
-        "self.body = self.body.cuda(); self.head = self.head.cuda(); self.stem = self.stem.cuda()",
+        ("self.body = self.body.cuda(); self.head = self.head.cuda()", ALL),
+        ("self.cuda()", ALL),
+        (f"{MOST}; self.stem = self.stem.cuda()", ALL),
+        (MOST, "self.head(self.neck(self.body(self.stem(x).to(self.body.weight.device))))"),
+        (MOST, "self.head(self.neck(self.body(x))) + self.stem(x.cpu())"),
     ],
 )
-def test_a_module_that_moves_few_or_all_of_its_parts_later(rule, moves: str) -> None:
-    assert rule.findings(LATER.format(moves=moves)) == ()
+def test_a_module_that_moves_few_or_all_of_its_parts_later_or_has_one_for_the_host(
+    rule, moves: str, given: str
+) -> None:
+    assert rule.findings(LATER.format(moves=moves, given=given)) == ()
 
 
 def test_the_one_part_that_a_module_does_not_move_later(rule) -> None:
-    program = LATER.format(moves="self.body = self.body.cuda()\n                self.head = self.head.cuda()")
-    assert "self.body.cuda()\n            self.stem = self.stem.cuda()\n            self.head" in rule.fixed(
-        program, unsafe=True
-    )
+    fixed = rule.fixed(LATER.format(moves=MOST, given=ALL), unsafe=True)
+    assert "self.body.cuda()\n            self.stem = self.stem.cuda()\n            self.neck" in fixed
 
 
 TRAINER = """

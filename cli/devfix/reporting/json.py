@@ -68,6 +68,7 @@ def finding(label: str, problem: Problem) -> dict[str, Any]:
         **({"confidence": problem.confidence} if problem.confidence < 1 else {}),
         **({"links": list(problem.links)} if problem.links else {}),
         "trail": [_note(label, problem, note) for note in problem.trail],
+        **({"suggestion": True} if problem.weak else {}),
         "fix": None if problem.repair is None else _fix(problem, problem.repair),
         "advice": None if problem.advice is None else plain(problem.advice),
     }

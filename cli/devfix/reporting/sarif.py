@@ -65,7 +65,7 @@ def _results(result: Result, numbers: dict[str, int]) -> Iterator[dict[str, Any]
             "message": {"text": _told(problem)},
             "locations": [_location(label, problem, problem.span)],
             "partialFingerprints": {FINGERPRINT: known_by},
-            "properties": {"safety": problem.repair.safety if problem.repair is not None else "manual"},
+            "properties": {"safety": problem.tier},
         }
         if problem.confidence < 1:
             entry["rank"] = round(100 * problem.confidence, 1)

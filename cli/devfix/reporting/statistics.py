@@ -20,8 +20,7 @@ def count(results: Sequence[Result]) -> list[dict[str, Any]]:
     for problem in (one for result in results for one in remaining(result)):
         row = rows.setdefault(problem.code, {"code": problem.code, "name": problem.name, "count": 0})
         row["count"] += 1
-        safety = problem.repair.safety if problem.repair is not None else "manual"
-        row[safety] = row.get(safety, 0) + 1
+        row[problem.tier] = row.get(problem.tier, 0) + 1
     complete = [{**row, **{safety: row.get(safety, 0) for safety in _SAFETIES}} for row in rows.values()]
     return sorted(complete, key=lambda row: (-row["count"], row["code"]))
 

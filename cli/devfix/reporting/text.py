@@ -65,7 +65,8 @@ def rewrite_summary(tally: Tally, verb: str, unsafe: bool) -> Line:
     by_hand = tally.problems - tally.reviewable - (0 if unsafe else tally.unsafe)
     ways = [f"{tally.unsafe} with --unsafe"] if tally.unsafe and not unsafe else []
     ways += [f"{tally.reviewable} {_WITH_REVIEW}"] if tally.reviewable else []
-    ways += [f"{by_hand} by hand (see `devfix check`)"] if by_hand else []
+    told_by = "devfix check --suggestions" if tally.suggestions > tally.reviewable else "devfix check"
+    ways += [f"{by_hand} by hand (see `{told_by}`)"] if by_hand else []
     left = f"; {tally.problems} left: {', '.join(ways)}" if tally.problems else ""
     return [(done, "message"), (f" ({_checked(tally)}){left}.", "")]
 

@@ -40,6 +40,10 @@ def moved_where_made(births: "Births") -> None:
         elsewhere = {attribute for each in _moves(births, owner).values() for attribute in each}
         if is_module and not _moves_most(births, kept.values(), moved):
             continue  # whoever has a module moves all of its parts
+        if is_module and any(one.statement is not _kept(one).statement for one in moved):
+            if len(moved) < SURELY_ALL:
+                continue
+            kept = {one: part for one, part in kept.items() if not _is_for_host(births, owner, one, part)}
         for attribute, part in kept.items() if moved else ():
             twins = {one: [move] for one, move in moved.items() if _maker(births, one) == _maker(births, part)}
             beside = twins or ({one: [move] for one, move in moved.items()} if len(moved) >= SEVERAL else {})
@@ -51,6 +55,25 @@ def moved_where_made(births: "Births") -> None:
 
 SEVERAL = 2
 """How many parts must be moved where they are made, for one of another sort to be left behind."""
+
+
+SURELY_ALL = 3
+"""How many parts a constructor must move behind the statements that make them, to mean all of them."""
+
+
+def _is_for_host(births: "Births", owner: Class, attribute: str, part: Node) -> bool:
+    """Whether a part is called with copies on the host, or what it gives is moved, or it is made of other parts."""
+    if any(one.op is Op.SEQUENCE or births.kinds.is_module(one) for one in part.args[1:]):
+        return True
+    for method in owner.methods.values():
+        for call in method.nodes:
+            callee = call.args[0] if call.op is Op.CALL else None
+            if callee is None or callee.op is not Op.ATTR or callee.args[0] is not method.self_node:
+                continue
+            copied = any(births.graph.is_born(one, {Birth.CHOSEN_HOST}) for one in call.args[1:])
+            if callee.extra == attribute and (copied or births.moves_of(call)):
+                return True
+    return False
 
 
 def _moves_most(births: "Births", kept: Iterable[Node], moved: Collection[Node]) -> bool:

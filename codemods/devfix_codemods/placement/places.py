@@ -3,8 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 
 from devfix_codemods.catalogue import Kind
 from devfix_codemods.ir import Function, Node, Op
@@ -127,10 +128,10 @@ def _phi(node: Node, kinds: Kinds, depth: int) -> Place | None:
         return None
     if all(one == HOST for one in known):
         return HOST if len(known) == len(found) else Place(Where.DEVICE, node, sure=False)
-    follows = {one for one in known if one.where is Where.FOLLOWS}
-    if len(follows) == 1 and follows.issuperset(one for one in known if one != HOST) and len(known) == len(found):
-        return next(iter(follows))  # `x.device if x.is_cuda else "cpu"`
-    if (asked := _asked_whether_on_cuda(node)) is not None and HOST in known:
+    follows = [one for one in known if one.where is Where.FOLLOWS]
+    if len(follows) == len(known) == 1:
+        return follows[0]
+    if (asked := _asked_whether_on_cuda(node, kinds)) is not None:
         return Place(Where.FOLLOWS, asked)
     return Place(Where.DEVICE, node)
 
@@ -143,21 +144,26 @@ def _arms(choice: Node) -> list[Node]:
     return [one for one in found if one.op is not Op.PHI]
 
 
-def _asked_whether_on_cuda(choice: Node) -> Node | None:
-    """`x` of `"cuda" if x.is_cuda else "cpu"`"""
-    atoms = {atom for guard in choice.extras if isinstance(guard, frozenset) for atom, _ in guard}
-    asked = {atom[1] for atom in atoms if isinstance(atom, tuple) and atom[0] == "attr" and atom[2] == "is_cuda"}
-    tests = (one for one in choice.function.nodes if one.op is Op.ATTR and one.extra == "is_cuda") if asked else ()
-    return next((one.args[0] for one in tests if key(one.args[0]) in asked), None)
+def _asked_whether_on_cuda(choice: Node, kinds: Kinds) -> Node | None:
+    """`x`, a tensor that a function is given, of `"cuda" if x.is_cuda else "cpu"`: nothing else decides."""
+    if len(choice.args) != 2:
+        return None
+    for parameter in choice.function.parameters.values():
+        if kinds.of(parameter) is not Kind.TENSOR:
+            continue
+        atom = ("attr", key(parameter), "is_cuda")
+        for (one, where), (other, elsewhere) in permutations(zip(choice.args, choice.extras)):
+            alone = where - elsewhere == {(atom, True)} and elsewhere - where == {(atom, False)}
+            if alone and place_of(other, kinds) == HOST and place_of(one, kinds) != HOST:
+                return parameter
+    return None
 
 
 def _param(node: Node, kinds: Kinds, depth: int) -> Place | None:
     given = kinds.given.get(node, ())
-    place = _by_name(node, kinds, depth)
     if given and all(place_of(one, kinds, depth + 1) == HOST for one in given):
-        if place is None or place == HOST or node.function.owner is None:
-            return HOST
-        return replace(place, sure=False)  # who makes an object in another file may choose otherwise
+        return HOST
+    place = _by_name(node, kinds, depth)
     return None if place is not None and node in _of_own_words(node.function, kinds) else place
 
 

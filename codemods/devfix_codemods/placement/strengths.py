@@ -175,7 +175,7 @@ STRENGTHS: dict[str, float] = {
     "made-beside-moves": 0.58,
     "made-beside-device": 0.6,
     "twin-made": 0.85,
-    "modules-one": 0.75,
+    "modules-one": 0.6,
     "modules-two": 0.8,
     "modules-many": 0.88,
     "arms-one": 0.75,

@@ -23,6 +23,9 @@ from devfix_codemods.repairs.siblings import assigned
 from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.source import Source
 
+MOST_CALLS = 2
+"""At how many calls of a function, each of which is repaired by itself, what it gives is moved."""
+
 
 def made_module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """The cuts of a module that is made by a call of its own, the best first."""
@@ -39,9 +42,16 @@ def made_module(analysis: Analysis, source: Source, conflict: Conflict) -> Itera
 
 
 def where_unpacked(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """`net, head = make(options)`, and behind it `net.to(device)`: the maker has no name for the device."""
+    """`net, head = make(options)`, and behind it `net.to(device)`: the maker has no name for the device.
+
+    Not where another call may have given the same, and would be left.
+    """
     for at, step in enumerate(conflict.path):
         if step.edge.site < 0 and step.edge.turn is Turn.UP:
+            joined = any(one.node.op is Op.PHI for one in conflict.path[at:])
+            calls = analysis.kinds.calls_of(conflict.birth.node.function)
+            if joined or len(calls) > MOST_CALLS:
+                return
             if step.node.op is Op.ITEM and isinstance(step.node.syntax, ast.Name):
                 there = as_of(conflict, at)
                 found = _before_use(analysis, source, there, step.node, _following(step.node))

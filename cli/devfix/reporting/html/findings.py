@@ -134,7 +134,7 @@ def _entry(number: int, found: _Found, told: FixVerdict | None, other: Reader) -
         code=problem.code,
         name=problem.name,
         message=problem.message,
-        safety=repair.safety if repair is not None else BY_HAND,
+        safety=BY_HAND if repair is None and not problem.is_suggestion else problem.tier,
         title=repair.title if repair is not None else None,
         advice=advice if repair is None else None,
         stops=tuple(_stops(problem, text, other)),
