@@ -25,6 +25,13 @@ SOUND = {
     "a comprehension": ("", "[a for b in [] for a in b]\n"),
     "a name of the class": ("", "class C:\n    a = 1\n    b = a\n"),
     "super": ("", "class C:\n    def f(self): return super().f, __class__\n"),
+    "bound in an earlier turn of a loop": ("", "def f():\n    for i in []:\n        if i: print(a)\n        a = i\n"),
+    "bound on one branch": ("", "def f(b):\n    if b: a = 1\n    return a\n    a = 2\n"),
+    "bound above in a comprehension": ("", "def f(b):\n    print([a for a in b])\n    a = 1\n"),
+    "read by a function that is called later": ("", "def f():\n    g = lambda: a\n    a = 1\n    return g()\n"),
+    "a parameter that is bound again": ("", "def f(a):\n    print(a)\n    a = 1\n"),
+    "read above a global statement's own": ("a = 1\n", "a = 1\ndef f():\n    global a\n    print(a)\n    a = 2\n"),
+    "read too early before": ("def f():\n    print(a)\n    a = 1\n", "def f():\n    print(a, 1)\n    a = 1\n"),
     "what the compiler refused before": ("return 1\n", "return 2\n"),
 }
 
@@ -47,6 +54,16 @@ UNSOUND = {
     "a name bound in another function": ("", "def f():\n    y = 1\ndef g():\n    return y\n", "the name 'y'"),
     "a name bound in a class": ("", "class C:\n    y = 1\n    def f(self): return y\n", "the name 'y'"),
     "a star in a string": ("", "'from a import *'\ny\n", "the name 'y'"),
+    "read above its only binding": (
+        "def f(b):\n    print(b)\n    a = 1\n",
+        "def f(b):\n    print(b, a)\n    a = 1\n",
+        "in `f` the name 'a' is used before it is bound",
+    ),
+    "read above it on a branch": ("", "def f(b):\n    if b: print(a)\n    a = 1\n", "the name 'a' is used before"),
+    "bound in a loop below": ("", "def f(b):\n    print(a)\n    for a in b: pass\n", "the name 'a' is used before"),
+    "read above an import": ("", "def f():\n    a.c()\n    import a.b\n", "the name 'a' is used before"),
+    "read above a definition": ("", "def f():\n    a()\n    def a(): pass\n", "the name 'a' is used before"),
+    "read in a loop above": ("", "def f(b):\n    for i in b: a\n    a = 1\n", "the name 'a' is used before"),
     "a repeated keyword": ("f(a=1)\n", "f(a=1, a=2)\n", "the result does not"),
     "a late future": (
         "from __future__ import annotations\n",

@@ -1,6 +1,6 @@
 """DVF501: whose parameters are asked, and whose not: a model that the program itself takes to CUDA tells nothing."""
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -144,3 +144,60 @@ def test_what_was_unpacked_with_the_value_is_where_that_was(rule):
 def test_what_is_given_beside_it_is_followed(rule):
     program = UNPACKED.format(given="x, y", unpacked="self.eval()")
     assert "x = x.to(y.device, torch.float32)" in rule.fixed(HEAD + dedent(program))
+
+
+BRANCHES = {
+    "each behind a condition of its own": """
+        def train(self, scale=None, shift=None):
+            if scale is None:
+                scale = torch.ones(19).cuda()
+            if shift is None:
+                shift = torch.ones(19).cuda()
+            print(scale, shift)
+    """,
+    "one, and none goes to the model": """
+        def train(self, scale=None):
+            if scale is None:
+                scale = torch.ones(19).cuda()
+            print(scale)
+    """,
+}
+TUNER = """
+class Tuner:
+    def __init__(self, model, loader):
+        self.model = model
+        self.optimizer = torch.optim.Adam(model.parameters())
+        self.loader = loader
+"""
+
+
+@pytest.mark.parametrize("method", BRANCHES.values(), ids=BRANCHES)
+def test_what_meets_no_model_does_not_follow_it(rule, method):
+    found = rule.findings(HEAD + TUNER + indent(dedent(method), "    "))
+    assert [one.fix.title for one in found if one.fix and "parameters()" in one.fix.title] == []
+
+
+ABOVE = {
+    "on a branch": """
+        if scale is None:
+            scale = torch.ones(19).cuda()
+    """,
+    "on a branch of one line": "if scale is None: scale = torch.ones(19).cuda()\n",
+    "always": "scale = torch.ones(19).cuda()\n",
+}
+
+
+@pytest.mark.parametrize("above", ABOVE.values(), ids=ABOVE)
+def test_what_goes_to_the_device_of_a_model_stands_below_its_name(rule, above):
+    method = """
+        print(scale)
+        for batch, label in self.loader:
+            batch, label = batch.cuda(), label.cuda()
+            F.cross_entropy(self.model(batch), label).backward()
+            self.optimizer.step()
+    """
+    body = "def train(self, scale=None):\n" + indent(dedent(above) + dedent(method), "    ")
+    fixed = rule.fixed(HEAD + TUNER + indent(body, "    "), unsafe=True)
+    lines = [line.strip() for line in fixed.splitlines()]
+    named = lines.index("device = next(self.model.parameters()).device")
+    assert [index < named for index, line in enumerate(lines) if ".to(device)" in line] == [False, False]

@@ -43,8 +43,8 @@ class Placing:
                 followed[site] = found
         self._policy.left = left
         fixes = {one: fix for one in left if (fix := self._policy.fix(one)) is not None}
+        followed |= self._beside(followed, [one for one in left if one not in fixes])
         shared = self._shared(followed)
-        followed |= self._beside(shared, followed, [one for one in left if one not in fixes])
         rest = [one for one in left if one not in fixes and one not in followed]
         for site, one in followed.items():
             function = site.call.function
@@ -62,10 +62,10 @@ class Placing:
         return other.call.function is site.call.function and not top and not itself
 
     def _beside(
-        self, shared: dict[SpelledCuda, Edit], followed: dict[SpelledCuda, Followed], left: list[SpelledCuda]
+        self, followed: dict[SpelledCuda, Followed], left: list[SpelledCuda]
     ) -> dict[SpelledCuda, Followed]:
         """What else is taken to CUDA in a function that takes several values to a model: it goes there as well."""
-        models = {one.call.function: followed[one] for one in shared}
+        models = {one.call.function: followed[one] for one in self._shared(followed)}
         return {one: models[one.call.function] for one in left if one.call.function in models}
 
     def _follows(self, site: SpelledCuda, one: Followed, binding: Edit | None, *, is_half: bool) -> Answer:

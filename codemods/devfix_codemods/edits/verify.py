@@ -6,6 +6,7 @@ import symtable
 import warnings
 from collections.abc import Iterator
 
+from devfix_codemods.edits.binding_order import read_too_early
 from devfix_codemods.source import Source, SourceError
 
 # What the interpreter itself puts into a module
@@ -21,7 +22,9 @@ def problems(before: Source, after: Source) -> list[str]:
     refusal = _refusal(after)
     if refusal is not None and _refusal(before) is None:
         return [f"the result does not compile: {refusal}"]
-    return [f"the name {name!r} is used but bound nowhere" for name in sorted(_unbound(after) - _unbound(before))]
+    unbound = [f"the name {name!r} is used but bound nowhere" for name in sorted(_unbound(after) - _unbound(before))]
+    early = sorted(read_too_early(after.tree) - read_too_early(before.tree))
+    return unbound + [f"in `{function}` the name {name!r} is used before it is bound" for function, name in early]
 
 
 def _refusal(source: Source) -> str | None:
