@@ -61,9 +61,7 @@ class Placing:
         top = isinstance(site.call.function.syntax, ast.Module)
         return other.call.function is site.call.function and not top and not itself
 
-    def _beside(
-        self, followed: dict[SpelledCuda, Followed], left: list[SpelledCuda]
-    ) -> dict[SpelledCuda, Followed]:
+    def _beside(self, followed: dict[SpelledCuda, Followed], left: list[SpelledCuda]) -> dict[SpelledCuda, Followed]:
         """What else is taken to CUDA in a function that takes several values to a model: it goes there as well."""
         models = {one.call.function: followed[one] for one in self._shared(followed)}
         return {one: models[one.call.function] for one in left if one.call.function in models}

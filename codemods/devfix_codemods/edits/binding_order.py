@@ -33,9 +33,9 @@ class _Names:
         for statement in function.body:
             self._visit(statement, [])
         for name, place, loops in self.read:
-            if name in self.bound and name not in self.others and place < self.bound[name]:
-                if not any(_binds(loop, name) for loop in loops):
-                    yield name
+            is_above = name in self.bound and name not in self.others and place < self.bound[name]
+            if is_above and not any(_binds(loop, name) for loop in loops):
+                yield name
 
     def _visit(self, node: ast.AST, loops: list[ast.AST]) -> None:
         match node:
@@ -43,8 +43,8 @@ class _Names:
                 self.read.append((name, (node.lineno, node.col_offset), loops))
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 self.others.update(names)
-            case _ if (name := _bound_by(node)) is not None:
-                self._bind(name, node)
+            case _ if (bound := _bound_by(node)) is not None:
+                self._bind(bound, node)
         if isinstance(node, _INNER):
             return
         if isinstance(node, _COMPREHENSIONS):

@@ -147,6 +147,13 @@ class Expressions:
         if found is None:
             found = self.environment[(base, name)] = self.node(Op.ATTR, one, (base,), name)
             self._snapshot = None
+        return self._read_again(found, one)
+
+    def _read_again(self, found: Node, one: ast.expr) -> Node:
+        """What a part of something is known to be; where it is that part itself, it is read here as well."""
+        if found.op in {Op.ATTR, Op.ITEM} and found.syntax is not one and found.function is self.function:
+            self.function.readings.setdefault(found, []).append((one, self.statement))
+            found.guard &= self.guard
         return found
 
     def _subscript(self, one: ast.Subscript) -> Node:
@@ -155,7 +162,7 @@ class Expressions:
             key = item_key(index)
             found = self.environment.get((base, key)) if key is not None else None
             if found is not None:
-                return found
+                return self._read_again(found, one)
             if base not in self.refilled and (part := part_of(base, index.extra)) is not None:
                 return part
             found = self.node(Op.ITEM, one, (base,), index.extra)

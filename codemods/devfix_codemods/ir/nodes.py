@@ -230,6 +230,8 @@ class Function:
     guards: dict[ast.stmt, Guard] = field(default_factory=dict)
     choices: dict[ast.If | ast.IfExp, Guard] = field(default_factory=dict)
     """What the test of each choice says where it holds."""
+    readings: dict[Node, list[tuple[ast.expr, ast.stmt | None]]] = field(default_factory=dict)
+    """Where attributes and items are read once more: by these expressions, besides that of their node."""
     yields: bool = False
     decorators: tuple[str, ...] = ()
     """The last parts of the names of its decorators."""

@@ -12,6 +12,7 @@ from devfix_codemods.ir.passing import written
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.repairs.points import Point, before
+from devfix_codemods.repairs.readings import Reading, is_read_by
 from devfix_codemods.repairs.suffix import Suffix
 from devfix_codemods.source import Source
 
@@ -78,7 +79,7 @@ def operand_syntax(operand: Node, operation: Node) -> ast.expr | None:
     given = [one.value if isinstance(one, ast.keyword) else one for one in ast.iter_child_nodes(syntax)]
     parts = [one for one in given if one is not written]
     for one in (*parts, *(each for row in parts if isinstance(row, ast.List | ast.Tuple) for each in row.elts)):
-        if one is operand.syntax and isinstance(one, ast.expr):
+        if isinstance(one, ast.expr) and is_read_by(one, operand):
             return one
         if isinstance(one, ast.Name) and one.id == name:
             return one
@@ -133,15 +134,20 @@ def row_of(syntax: object) -> list[ast.expr]:
     return [*syntax.args, *(one.value for one in syntax.keywords)] if isinstance(syntax, ast.Call) else []
 
 
-def behind_making(source: Source, conflict: Conflict, suffix: Suffix) -> Iterator[Cut]:
-    """`z = torch.rand(3)`, and behind it `if use_cuda: z = z.cuda()`; so with the loss whose weights are made in it."""
+def behind_making(source: Source, conflict: Conflict, suffix: Suffix, read: Reading | None = None) -> Iterator[Cut]:
+    """`z = torch.rand(3)`, and behind it `if use_cuda: z = z.cuda()`; so with the loss whose weights are made in it.
+
+    What is read several times is moved behind where it is `read`.
+    """
+    node = conflict.birth.node
+    made = (read.syntax, read.statement, suffix) if read is not None else (node.syntax, node.statement, suffix)
     losses = (step.node for step in conflict.path if step.edge.link == "weighs" and step.node.op is Op.CALL)
-    for node in (conflict.birth.node, *islice(losses, 1)):
-        match node.statement:
-            case ast.Assign([ast.Name() | ast.Attribute() as target], value) if node.syntax in chain(value):
+    weighed = ((one.syntax, one.statement, suffix.of_module) for one in islice(losses, 1))
+    for syntax, statement, move in (made, *weighed):
+        match statement:
+            case ast.Assign([ast.Name() | ast.Attribute() as target], value) if syntax in chain(value):
                 name = ast.unparse(target)
-                written = suffix if node is conflict.birth.node else suffix.of_module
-                edit = InsertStatement(source.span(node.statement), "after", written.statement(name))
+                edit = InsertStatement(source.span(statement), "after", move.statement(name))
                 yield Cut((edit,), f"Move `{name}`, under the same condition as what it meets")
 
 

@@ -1,7 +1,7 @@
 """Cuts of elements of batches, and of what stays behind where others are moved."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -13,13 +13,14 @@ from devfix_codemods.placement.arguments import may_be_none
 from devfix_codemods.placement.displays import LEFT
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.non_tensors import is_joined, joins
-from devfix_codemods.placement.search import Conflict
+from devfix_codemods.placement.search import Conflict, Step
 from devfix_codemods.placement.unmoved_copies import COPIED
 from devfix_codemods.repairs.cut import Cut, as_of, name_at, operand_syntax
 from devfix_codemods.repairs.detection import detected, detecting
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
 from devfix_codemods.repairs.readers import is_read
+from devfix_codemods.repairs.readings import Reading, is_read_by, reading
 from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling, in_display, in_row, rank, where_kept
 from devfix_codemods.repairs.siblings import assigned, is_container, is_read_by_key_where_given, like_siblings
 from devfix_codemods.repairs.unpacked import rebuilt
@@ -55,15 +56,16 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     yield from in_display(analysis, source, conflict)
     yield from in_row(source, _left_in_row(analysis, conflict))
     if _is_assigned_item(node) and _moves_item(conflict.end.node):
+        yield from _at_view(analysis, source, conflict)
         yield from wrapped(analysis, source, conflict)
     yield from where_kept(analysis, source, conflict)
     yield from beside_sibling(analysis, source, conflict)
     loaded = isinstance(node.syntax, ast.Subscript | ast.Attribute) and isinstance(node.syntax.ctx, ast.Load)
     if loaded:
-        yield from _where_read(analysis, source, conflict, node)
+        yield from _where_read(analysis, source, conflict, node, conflict.path)
     if loaded or isinstance(node.syntax, ast.Call | ast.BinOp):
-        yield from wrapped(analysis, source, conflict)
         yield from _at_view(analysis, source, conflict)
+        yield from wrapped(analysis, source, conflict)
         yield from _where_passed(analysis, source, conflict)
         return
     yield from _before_use(analysis, source, conflict)
@@ -86,7 +88,7 @@ def _where_passed(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
 
 
 def _at_view(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """`batch["mask"][:, :n].to(device)`, where `batch["mask"]` was only measured before."""
+    """`batch["mask"][:, :n].to(device)`: no more is moved than is needed."""
     first = next(iter(conflict.path), None)
     if first is not None and first.edge.link == "view":
         yield from wrapped(analysis, source, as_of(conflict, 0))
@@ -192,7 +194,7 @@ def _at_part(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator
         return  # which has a repair of its own
     if isinstance(part.syntax, ast.Name) and isinstance(part.statement, ast.Assign):  # `x, y = batch`
         yield from behind_birth(analysis, source, as_of(conflict, at))
-    yield from _where_read(analysis, source, conflict, part)
+    yield from _where_read(analysis, source, conflict, part, path[at + 1 :])
 
 
 def _is_part_or_whole(node: Node) -> bool:
@@ -201,15 +203,18 @@ def _is_part_or_whole(node: Node) -> bool:
     return node.op is Op.PHI and isinstance(node.syntax, ast.IfExp) and is_part
 
 
-def _where_read(analysis: Analysis, source: Source, conflict: Conflict, part: Node) -> Iterator[Cut]:
+def _where_read(
+    analysis: Analysis, source: Source, conflict: Conflict, part: Node, path: Sequence[Step]
+) -> Iterator[Cut]:
     """`batch["x"]`, where it gets a name, or in the operation that gets it: it may be read several times."""
-    point = before(part)
+    read = reading(part, path)
+    point = read.point if read is not None else before(part)
     if point is None or not isinstance(part.syntax, ast.Subscript | ast.Attribute | ast.IfExp):
         return
     if may_be_none(part, part.guard):
-        yield from _behind_name(analysis, source, conflict, part)
+        yield from _behind_name(analysis, source, conflict, read)
         return
-    syntax = _spelled(part, conflict)
+    syntax = _spelled(part, read, conflict)
     for suffix in suffixes(analysis, conflict, point) if syntax is not None else ():
         if suffix.test is None and syntax is not None:
             edit = ReplaceExpression(source.span(syntax), f"__node__{suffix.text}")
@@ -217,28 +222,26 @@ def _where_read(analysis: Analysis, source: Source, conflict: Conflict, part: No
             yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", harmless=harmless)
 
 
-def _behind_name(analysis: Analysis, source: Source, conflict: Conflict, part: Node) -> Iterator[Cut]:
+def _behind_name(analysis: Analysis, source: Source, conflict: Conflict, read: Reading | None) -> Iterator[Cut]:
     """`mask = batch["mask"]`, and behind it `if mask is not None: mask = mask.to(device)`."""
-    point = after(part)
-    match part.statement:
-        case ast.Assign([ast.Name(id=name)], value) if value is part.syntax:
-            for suffix in suffixes(analysis, conflict, point) if point is not None else ():
+    match read.statement if read is not None else None:
+        case ast.Assign([ast.Name(id=name)], value) as statement if read is not None and value is read.syntax:
+            for suffix in suffixes(analysis, conflict, read.behind):
                 code = suffix.statement(name, may_be_none=True)
-                edit = InsertStatement(source.span(part.statement), "after", code)
+                edit = InsertStatement(source.span(statement), "after", code)
                 yield Cut((edit, *suffix.edits), suffix.title(name))
 
 
-def _spelled(part: Node, conflict: Conflict) -> ast.expr | None:
+def _spelled(part: Node, read: Reading | None, conflict: Conflict) -> ast.expr | None:
     """Where a part is written: in the operation that gets it, or where it gets a name or is returned."""
-    assert isinstance(part.syntax, ast.expr)
-    if isinstance(part.statement, ast.Assign | ast.AnnAssign | ast.Return) and part.statement.value is part.syntax:
-        return part.syntax
+    named = read.statement if read is not None else None
+    if read is not None and isinstance(named, ast.Assign | ast.AnnAssign | ast.Return) and named.value is read.syntax:
+        return read.syntax
     operation = next((one for one in conflict.operations if part in one.args), None)
     if operation is None or not isinstance(operation.syntax, ast.AST):
         return None
-    children = [one.value if isinstance(one, ast.keyword) else one for one in ast.iter_child_nodes(operation.syntax)]
-    wanted = ast.dump(part.syntax)
-    return next((one for one in children if isinstance(one, ast.expr) and ast.dump(one) == wanted), None)
+    children = (one.value if isinstance(one, ast.keyword) else one for one in ast.iter_child_nodes(operation.syntax))
+    return next((one for one in children if isinstance(one, ast.expr) and is_read_by(one, part)), None)
 
 
 def _rebuilt(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:

@@ -16,6 +16,12 @@ class Point:
     environment: Environment
     guard: Guard
     node: Node
+    read: ast.stmt | None = None
+    """The statement, where it is another one than computes the node: it reads that once more."""
+
+    @property
+    def statement(self) -> ast.stmt | None:
+        return self.read or self.node.statement
 
     @property
     def names(self) -> dict[Node, str]:
@@ -59,14 +65,14 @@ class Point:
 
     def _is_bound_in_broken_try(self, name: str) -> bool:
         """Whether this is a handler of what was raised while the name was bound, or before that."""
-        here = self.node.statement
+        here = self.statement
         tries = [one for one in self.node.function.guards if isinstance(one, ast.Try | ast.TryStar)]
         broken = [one for one in tries if any(here in set(walk(each)) for each in (*one.handlers, *one.finalbody))]
         inside = {part for one in broken for each in one.body for part in walk(each)}
         return self._is_stored_in(inside, name)
 
     def _is_bound_in_ended_loop(self, name: str) -> bool:
-        here = self.node.statement
+        here = self.statement
         if here is None:
             return False
         loops = [one for one in self.node.function.guards if isinstance(one, ast.For | ast.AsyncFor | ast.While)]
@@ -82,10 +88,11 @@ class Point:
         below does so in later turns of a loop alone."""
         if not inside or name in self.node.function.parameters:
             return False
-        own = set(walk(self.node.statement)) if self.node.statement is not None else set[ast.AST]()
+        own = set(walk(self.statement)) if self.statement is not None else set[ast.AST]()
         parts = (one for one in walk(self.node.function.syntax) if one not in own)
         stores = [one for one in parts if isinstance(one, ast.Name) and one.id == name and _is_stored(one)]
-        earlier = [one for one in stores if one in inside or one.lineno < self.node.line]
+        line = self.read.lineno if self.read is not None else self.node.line
+        earlier = [one for one in stores if one in inside or one.lineno < line]
         return bool(earlier) and inside.issuperset(earlier)
 
 

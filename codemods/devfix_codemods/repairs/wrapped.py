@@ -24,20 +24,23 @@ from devfix_codemods.repairs.cut import (
 )
 from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import before
+from devfix_codemods.repairs.readings import reading
 from devfix_codemods.source import Source
 
 
 def wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """The move at the end of the expression that makes the value."""
+    """The move at the end of the expression that makes the value, or reads it for the operation."""
     node = conflict.birth.node
-    point = before(node)
-    if not isinstance(node.syntax, ast.expr) or point is None:
+    if not isinstance(node.syntax, ast.expr):
         return
-    for suffix in suffixes(analysis, conflict, point):
-        if suffix.test is not None:
-            yield from behind_making(source, conflict, suffix)
+    read = reading(node, conflict.path)
+    for suffix in suffixes(analysis, conflict, read.point) if read is not None else ():
+        if read is None:
             continue
-        edit = ReplaceExpression(source.span(node.syntax), f"__node__{suffix.text}")
+        if suffix.test is not None:
+            yield from behind_making(source, conflict, suffix, read)
+            continue
+        edit = ReplaceExpression(source.span(read.syntax), f"__node__{suffix.text}")
         yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", harmless=suffix.follows)
     yield from at_call(analysis, source, conflict)
     yield from at_meeting(analysis, source, conflict)
