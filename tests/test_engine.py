@@ -631,6 +631,25 @@ class TestRewrite:
         assert (result.data if isinstance(result, Changed) else source.data).endswith(b"poor()\n")
         assert [(one.code, one.fix) for one in result.left] == [("DVF102", None)]
 
+    @pytest.mark.parametrize("origins", [1, 2])
+    def test_findings_of_two_values_that_meet_in_one_place_and_say_the_same(self, rules, origins):
+        """A fix of one may make the other surer: that is no finding of the first one."""
+
+        def findings(program: Program) -> Iterable[Finding]:
+            met, bad = _calls(program, "meet")[0], _calls(program, "bad")
+            for index, call in enumerate(bad):
+                trail = (Step(program.source.span(call), "made"),)
+                safety = Safety.SUGGESTION if index else Safety.SAFE
+                code = "good()" if origins == 2 else "bad(1)"
+                fix = _fix(ReplaceExpression(program.source.span(call), code), safety=safety)
+                yield Finding("DVF101", "bad", "they meet", program.source.span(met), None, trail, fix)
+
+        rules(Rule("DVF101", "bad", ((b"bad",),), findings))
+        made = "a = bad()\nb = bad()\n"[: 10 * origins]
+        result = rewrite(_source(f"import torch\nfrom m import bad, good, meet\n{made}meet()\n"), ALL)
+        assert isinstance(result, Failed if origins == 1 else Changed)
+        assert not isinstance(result, Changed) or b"bad()" not in result.data
+
     @pytest.mark.parametrize(("edit", "holds"), [("poor(__node__)", False), ("good(__node__)", True)])
     def test_a_fix_that_makes_itself_necessary_again(self, rules, edit, holds):
         """It says another thing each time, so that what it says does not tell it."""

@@ -174,7 +174,7 @@ def _recur(step: _Step, after: Source, applied: Sequence[Finding], found: Iterab
     """Whether one of the `applied` findings of a step is `found` again in the lines that its own have become.
 
     A suggestion that says the same is another finding, unless it was one that was applied. So is what stands elsewhere
-    in the same line, and what was found before and not applied.
+    in the same line, what comes from elsewhere, and what was found before and not applied.
     """
     old, new = lines.split(step.source.text), lines.split(after.text)
     became: dict[int, range] = {}
@@ -189,6 +189,12 @@ def _recur(step: _Step, after: Source, applied: Sequence[Finding], found: Iterab
         if one not in applied:
             waiting[(one.code, one.message, became.get(one.span.line))].append(one)
 
+    def comes_from(other: Finding, one: Finding) -> bool:
+        """Whether a finding of now is about the value of one of before, as far as they tell."""
+        if not one.trail or not other.trail or one.trail[0].path is not None:
+            return True
+        return other.trail[0].span.line in became.get(one.trail[0].span.line, range(0))
+
     def recurs(one: Finding) -> bool:
         said, place, told = (one.code, one.message), became.get(one.span.line, range(0)), {False, one.is_suggestion}
         kept = sum(other.is_suggestion in told for other in waiting[(*said, place)])
@@ -196,7 +202,7 @@ def _recur(step: _Step, after: Source, applied: Sequence[Finding], found: Iterab
             _is_elsewhere(old[one.span.line - 1], new[line - 1], one.span.column, other.span.column)
             for line in place
             for other in again[(*said, line)]
-            if other.is_suggestion in told
+            if other.is_suggestion in told and comes_from(other, one)
         ]
         return alike.count(False) > max(0, kept - alike.count(True))
 

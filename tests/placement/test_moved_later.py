@@ -182,3 +182,38 @@ def test_what_a_call_is_given_beside_what_it_replaces_is_not_moved(placed, moves
 )
 def test_all_that_a_call_replaces_is_moved(placed, moves: str) -> None:
     assert placed(TAKEN.format(moves=moves)).of("width").confidence > 0.5
+
+
+ON_ONE_PATH = """
+    def train(loader, net, device, everywhere, loss_of):
+        net = net.to(device)
+        for batch in loader:
+            x, y = batch
+            {moves}
+            loss_of(net(x), y).backward()
+"""
+DELIBERATE = {
+    "moved": "if not everywhere: y = y.to(device)",
+    "moved, and converted then": "if not everywhere: y = y.to(device).float()",
+    "converted alike on both paths": "y = y.view(-1).float() if everywhere else y.view(-1).to(device).float()",
+}
+FORGOTTEN = {
+    "moved on no path": "y = y.float() if everywhere else y.double()",
+    "made anew on one path, and moved there": "y = y[:, 0].float() if everywhere else y[:, 1].long().to(device)",
+}
+
+
+@pytest.mark.parametrize("moves", DELIBERATE.values(), ids=DELIBERATE)
+def test_what_is_moved_on_one_path_alone_is_in_doubt_on_the_other(placed, moves: str) -> None:
+    program = ON_ONE_PATH.format(moves=f"x = x.to(device); {moves}" if "else" in moves else moves)
+    links = [one.links for one in placed(program).conflicts if one.birth.node.syntax.id == "y"]
+    assert all("moved-on-condition" in one for one in links)
+    assert links
+
+
+@pytest.mark.parametrize("moves", FORGOTTEN.values(), ids=FORGOTTEN)
+def test_what_is_another_value_on_the_other_path_is_not_in_doubt(placed, moves: str) -> None:
+    program = ON_ONE_PATH.format(moves=f"x = x.to(device); {moves}")
+    links = [one.links for one in placed(program).conflicts if one.birth.node.syntax.id == "y"]
+    assert links
+    assert not any("moved-on-condition" in one for one in links)

@@ -60,3 +60,28 @@ def test_a_model_that_no_module_keeps(placed) -> None:
             return self.body(x)
     """
     assert placed(program).births == ["torchvision.models.resnet50()"]
+
+
+BUILT = """
+    import library
+    def main(options, words, loader):
+        encoder = library.Encoder(options)
+        net = library.Net(encoder, library.Decoder(options))
+        {moved}
+        table = nn.Embedding(words, 8).cuda()
+        encoder.fix(table)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x in loader:
+            net(x.cuda()).sum().backward()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("moved", ["net.cuda()", "net = net.cuda()", "net.cuda().train()"])
+def test_models_that_another_one_is_made_of_are_moved_with_it(placed, moved: str) -> None:
+    assert placed(BUILT.format(moved=moved)).births == []
+
+
+@pytest.mark.parametrize("moved", ["net.train()", "net.cpu()"])
+def test_a_model_made_of_others_that_is_not_moved(placed, moved: str) -> None:
+    assert placed(BUILT.format(moved=moved)).births == ["library.Net(encoder, library.Decoder(options))"]

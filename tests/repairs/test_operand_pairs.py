@@ -23,3 +23,22 @@ def safeties(between: str) -> set[Safety | None]:
 @pytest.mark.parametrize("between", ["pass", "low = torch.linalg.cholesky(kept.H) @ second", "print(first)"])
 def test_both_are_trusted_alike(between: str) -> None:
     assert len(safeties(between)) == 1
+
+
+TOGETHER = """
+    def meta(net, loss_of, device, count):
+        supports, queries = [], []
+        for i in range(count):
+            supports.append(torch.randn(3))
+            queries.append({query})
+        net = net.to(device)
+        for support, query in zip(supports, queries):
+            predicted = net(support, query)
+            loss_of(predicted, torch.ones(3, device=device)).backward()
+"""
+
+
+def test_what_is_misplaced_does_not_follow_what_is(repairs) -> None:
+    text = repairs.written(TOGETHER.format(query="torch.randn(3)"), Safety.SUGGESTION)
+    assert "support.device" not in text
+    assert "query.device" not in text

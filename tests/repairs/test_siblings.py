@@ -243,3 +243,31 @@ def test_what_a_caller_may_leave_out_is_moved_where_it_is_there(
 ) -> None:
     found = repairs.added(OPTIONAL.format(ahead=ahead, **words), Safety.SAFE)
     assert [line.rpartition(", ")[2] for line in found] == added
+
+
+ON_PATHS = """
+    def train(loader, net, device, mean, everywhere, loss_of):
+        mean = mean.to(device)
+        net = net.to(device)
+        for batch in loader:
+            x, y = batch
+            {moves}
+            loss_of(net(x), y - mean).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "if not everywhere: x, y = x.to(device).float(), y.to(device).float()",
+        "if not everywhere: x = x.to(device); y = y.to(device)",
+    ],
+)
+def test_a_value_is_not_moved_again_where_it_is_moved(repairs, moves: str) -> None:
+    text = repairs.written(ON_PATHS.format(moves=moves), Safety.SUGGESTION)
+    assert text.index("y = y.to(device)") < text.index("if not everywhere")
+
+
+def test_a_value_is_moved_beside_its_sibling_on_the_same_path(repairs) -> None:
+    added = repairs.added(ON_PATHS.format(moves="if everywhere: print(1)\n            x = x.to(device)"), Safety.UNSAFE)
+    assert added == ["y = y.to(device)"]

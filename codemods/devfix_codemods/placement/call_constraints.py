@@ -220,7 +220,9 @@ class Calls:
             return
         given = self._left_where_it_is(node)
         if self._kinds.is_module(node) and not self._kinds.is_module(callee):  # it is made of options, and of modules
-            given = tuple(one for one in given if self._kinds.of(one) in {Kind.TENSOR, Kind.MODULE})
+            moved = bool(self._births.moves_of(node))  # and with it, in place, the modules that it is made of
+            kept = {Kind.TENSOR} if moved else {Kind.TENSOR, Kind.MODULE}
+            given = tuple(one for one in given if self._kinds.of(one) in kept)
         if self._kinds.is_module(callee):
             node = given_on_host(self._births, node) or node
             link = "module-call" if self._births.is_read(callee) else "module-call-by-use"

@@ -82,11 +82,27 @@ class Constraints:
         arms = zip(node.args, node.extras)
         living = [(one, guard) for one, guard in arms if self.kinds.may_live(one) and not is_no_tensor(one, guard)]
         for one, guard in living:
-            moves = (other for other in node.args if other is not one and self.births.is_move(other))
-            chosen = any(one in self.births.way(other) for other in moves)
+            chosen = any(self._is_moved_from(one, other) for other in node.args if other is not one)
             self.graph.flows(one, node, "moved-on-condition" if chosen else "certain", guard)
         if node.syntax is None or isinstance(node.syntax, ast.IfExp):
             self._alternatives(node, [one for one, _ in living])
+
+    def _is_moved_from(self, value: Node, other: Node) -> bool:
+        """Whether one value is another one that was moved: whatever it is converted to then, or converted alike."""
+        way = self.births.way(other)
+        if value in way:
+            return any(map(self.births.is_move, way - self.births.way(value)))
+        (root, words), (origin, others) = self._converted(value), self._converted(other)
+        return root is origin and words != others and words == [one for one in others if one is not None]
+
+    def _converted(self, node: Node) -> tuple[Node, list[str | None]]:
+        """What a chain of method calls starts from, and how it goes on: None stands for a move."""
+        words: list[str | None] = []
+        while node.op is Op.CALL and node.args[0].op is Op.ATTR and isinstance(node.syntax, ast.Call):
+            given = [ast.unparse(one) for one in (*node.syntax.args, *node.syntax.keywords)]
+            words.append(None if self.births.is_move(node) else f"{node.args[0].extra}({', '.join(given)})")
+            node = node.args[0].args[0]
+        return node, words
 
     def _alternatives(self, node: Node, values: list[Node]) -> None:
         """What either branch may have left behind is used in the same way, and so probably lives in the same place."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from devfix_codemods.catalogue import libraries
 from devfix_codemods.ir import Function, Node, Op
+from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.calls import bound, method
 from devfix_codemods.placement.graph import Birth, Source
@@ -17,7 +18,7 @@ from devfix_codemods.repairs.cut import chain
 def like_siblings(analysis: Analysis, conflict: Conflict) -> Conflict:
     """The conflict with the move of the sibling before it as its end, where all siblings are moved to one place.
 
-    Where none stands before it, the first one that is moved.
+    Where none stands before it, the first one that is moved. What is moved on other paths alone says nothing here.
     """
     births = analysis.births
     moves = [
@@ -27,6 +28,7 @@ def like_siblings(analysis: Analysis, conflict: Conflict) -> Conflict:
         if move.function is one.function
         and births.is_move(move)
         and _is_kept(move)
+        and not contradictory(move.guard, conflict.guard)
         and not _follows(analysis, move, conflict.birth.node)
     ]
     if len({_target(move) for _, move in moves}) != 1:

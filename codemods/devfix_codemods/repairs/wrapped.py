@@ -82,6 +82,8 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
         return
     others = [one for one in operands(operation) if one is not operand and kinds.of(one) is Kind.TENSOR]
     others = [one for one in others if not kinds.says_surely(one, Kind.NUMBER) and not _is_made_of(one, conflict)]
+    left = _misplaced_at(analysis, meeting.node)
+    others = [one for one in others if one not in left]
     syntax = operand_syntax(operand, operation)
     holds = operand.op in _HOLDING or any(kinds.says(operand, one) for one in (Kind.SEQUENCE, Kind.MAPPING))
     if syntax is None or (operand is not conflict.birth.node and holds):
@@ -105,6 +107,14 @@ def at_meeting(analysis: Analysis, source: Source, conflict: Conflict, *, itself
             optional = f" if {ast.unparse(syntax)} is not None else None" if is_missing else ""
             edit = ReplaceExpression(source.span(syntax), f"__node__.to({text}.device){optional}")
             yield Cut((edit,), f"Move it to `{text}.device` where they meet", harmless=True)
+
+
+def _misplaced_at(analysis: Analysis, operation: Node) -> set[Node]:
+    """The operands of an operation that are on the host themselves: to follow one of them changes nothing."""
+    meetings = (one.meeting for one in analysis.conflicts)
+    here = (one.before for one in meetings if one is not None and one.node is operation)
+    births = {one.birth.node for one in analysis.conflicts}
+    return {one.node for one in here if one is not None} | births.intersection(operands(operation))
 
 
 def _operands_of(conflict: Conflict, meeting: Step) -> tuple[Node, Node]:
