@@ -14,6 +14,7 @@ AXES: Mapping[str, Sequence[str]] = {
     "names": ("usual", "letters", "fruits", "numbers"),
     "loop": ("plain", "enumerate", "zip", "progress", "progress-import", "iter-next", "next-iter", "while", "islice"),
     "batch": ("header", "body", "index", "dict", "object"),
+    "looks": ("none", "shape", "sum", "length", "branch"),
     "data": ("tensors", "list", "class"),
     "home": ("script", "function", "method", "trainer", "closure", "two-files"),
     "noise": ("none", "train", "zero-grad", "no-grad", "prints", "metrics", "epochs"),
@@ -40,6 +41,7 @@ class Shape:
     names: str
     loop: str
     batch: str
+    looks: str
     data: str
     home: str
     noise: str

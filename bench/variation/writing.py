@@ -264,6 +264,7 @@ class Writer:
         if shape.batch not in {"header", "body"}:
             self._parts |= {role: self._part(number, role) for number, role in enumerate(roles)}
         nested = f"({one})" if shape.batch == "header" else one
+        inner += [line for role in roles for line in self._looked_at(self.name(role))]
         inner += self.lines(items)
         self._parts.clear()
         step = {"iter-next": [f"{one} = next({name['it']})"], "while": [f"{one} = next({name['it']})"]}
@@ -290,6 +291,20 @@ class Writer:
                 return [f"for {one} in islice({source}, 2):", *indented(inner)]
             case _:
                 return [f"for {one} in {source}:", *indented(inner)]
+
+    def _looked_at(self, value: str) -> list[str]:
+        """Statements that read a value before it is moved, and leave it where it is."""
+        match self.shape.looks:
+            case "shape":
+                return [f"print({value}.shape)"]
+            case "sum":
+                return [f"print({value}.sum())"]
+            case "length":
+                return [f"assert len({value}) > 0"]
+            case "branch":
+                return [f"if {value}.dim() > 9:", f"    print({value}.sum())"]
+            case _:
+                return []
 
     def _part(self, number: int, role: str) -> str:
         batch, key = self.names["q"], self.names[_KEYS[role]]

@@ -59,3 +59,25 @@ def test_what_a_module_gave(rule) -> None:
         "    return report(best.detach().cpu().numpy())\n"
     )
     assert "np.unique(best.cpu())" in rule.fixed(program, unsafe=True)
+
+
+TWICE = """
+import torch
+from sklearn.model_selection import train_test_split
+
+def split(net, data):
+    rows = net(data.x).cpu()
+    labels = data.mask.long()
+    return train_test_split({given})
+"""
+
+
+@pytest.mark.parametrize("given", ["rows, labels.cpu(), stratify=labels.cpu()", "rows, rows, stratify=rows"])
+def test_what_is_on_the_host_wherever_a_call_gets_it(rule, given: str) -> None:
+    assert rule.findings(TWICE.format(given=given)) == ()
+
+
+@pytest.mark.parametrize("given", ["rows, labels, stratify={}", "rows, {}, labels"])
+def test_what_a_call_gets_twice_is_copied_both_times(rule, given: str) -> None:
+    fixed = rule.fixed(TWICE.format(given=given.format("labels")), unsafe=True)
+    assert fixed.count("labels.cpu()") == 2

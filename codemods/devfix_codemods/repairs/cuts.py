@@ -282,12 +282,6 @@ def _module(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     yield from where_given(analysis, source, conflict)
 
 
-def _reader(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
-    """A copy on the host for numpy."""
-    for edit, title in copies(analysis, source, conflict):
-        yield Cut((edit,), title, harmless=True, copies=True)
-
-
 _BY_BIRTH = {
     Birth.FACTORY: factory,
     Birth.ARRAY: _array,
@@ -295,7 +289,7 @@ _BY_BIRTH = {
     Birth.SIBLING: element,
     Birth.ENCODING: wrapped,
     Birth.MODULE: _module,
-    Birth.READER: _reader,
+    Birth.READER: copies,
 }
 
 

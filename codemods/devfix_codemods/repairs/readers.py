@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from devfix_codemods.catalogue import Effect, Kind, canonical, effect
-from devfix_codemods.edits.operations import Edit, ReplaceExpression
+from devfix_codemods.edits.operations import ReplaceExpression
 from devfix_codemods.edits.quotes import quoted
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name
@@ -14,26 +14,35 @@ from devfix_codemods.placement.graph import Birth
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
 from devfix_codemods.placement.views import chain
-from devfix_codemods.repairs.cut import with_keyword
+from devfix_codemods.repairs.cut import Cut, with_keyword
 from devfix_codemods.source import Source
 
 
-def copies(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[tuple[Edit, str]]:
-    """The copy of what a reader gets, and the words for it."""
+def copies(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
+    """The copy of what a reader gets, wherever it gets that."""
     node = conflict.birth.node
     reader = conflict.birth.by
-    syntax = _operand(reader, node) if reader is not None else None
-    while isinstance(syntax, ast.UnaryOp):
-        syntax = syntax.operand
-    if syntax is None:
+    given = [*map(_plain, _operands(reader, node))] if reader is not None else []
+    if not given:
         return
     if node.op is Op.COMPREHENSION or analysis.kinds.of(node) is Kind.SEQUENCE:
-        edit = ReplaceExpression(source.span(syntax), "[one.detach().cpu() for one in __node__]")
-        yield edit, "Copy what it holds to the host first"
-    elif isinstance(syntax, ast.Call) and syntax is node.syntax and _is_load(node):
-        yield with_keyword(source, syntax, quoted(source, "cpu"), "map_location"), "Load it to the host"
+        yield _copied(source, given, "[one.detach().cpu() for one in __node__]", "Copy what it holds to the host first")
+    elif isinstance(given[0], ast.Call) and given[0] is node.syntax and _is_load(node):
+        edit = with_keyword(source, given[0], quoted(source, "cpu"), "map_location")
+        yield Cut((edit,), "Load it to the host", harmless=True, copies=True)
     else:
-        yield ReplaceExpression(source.span(syntax), "__node__.cpu()"), "Copy it to the host first"
+        yield _copied(source, given, "__node__.cpu()", "Copy it to the host first")
+
+
+def _copied(source: Source, given: list[ast.expr], code: str, title: str) -> Cut:
+    return Cut(tuple(ReplaceExpression(source.span(one), code) for one in given), title, harmless=True, copies=True)
+
+
+def _plain(syntax: ast.expr) -> ast.expr:
+    """`x` of `-x`."""
+    while isinstance(syntax, ast.UnaryOp):
+        syntax = syntax.operand
+    return syntax
 
 
 def _is_load(node: Node) -> bool:
@@ -41,31 +50,31 @@ def _is_load(node: Node) -> bool:
     return effect(canonical(name(node.args[0]) or "")) is Effect.LOAD and loaded_to(node) is None
 
 
-def _operand(reader: Node, node: Node) -> ast.expr | None:
-    """The expression of a value inside of the call that reads it, or of what it is an index into."""
+def _operands(reader: Node, node: Node) -> list[ast.expr]:
+    """The expressions of a value inside of the call that reads it, or of what it is an index into."""
     call = reader.syntax
     if isinstance(call, ast.Subscript):
-        return _inside(call.slice, reader.args[1], node)
+        return [*_inside(call.slice, reader.args[1], node)]
     if not isinstance(call, ast.Call):
-        return None
+        return []
     if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and reader.args[0].args[0] is node:
-        return call.func.value
+        return [call.func.value]
     given = [*call.args, *(one.value for one in call.keywords)]
-    found = (_inside(one, value, node) for one, value in zip(given, reader.args[1:]))
-    return next((one for one in found if one is not None), None)
+    return [each for one, value in zip(given, reader.args[1:]) for each in _inside(one, value, node)]
 
 
-def _inside(syntax: ast.expr, value: Node, node: Node) -> ast.expr | None:
-    """The expression of `node` in that of `value`, which it is, or in whose display it stands."""
+def _inside(syntax: ast.expr, value: Node, node: Node) -> Iterator[ast.expr]:
+    """The expressions of `node` in that of `value`, which it is, or in whose display it stands."""
     if value is node:
-        return syntax
+        yield syntax
+        return
     held: list[ast.expr] = []
     if isinstance(syntax, ast.List | ast.Tuple | ast.Set):
         held = syntax.elts
     elif isinstance(syntax, ast.Dict):
         held = syntax.values
-    found = (_inside(one, each, node) for one, each in zip(held, value.args))
-    return next((one for one in found if one is not None), None)
+    for one, each in zip(held, value.args):
+        yield from _inside(one, each, node)
 
 
 def wanted_on_host(analysis: Analysis, conflict: Conflict) -> bool:
