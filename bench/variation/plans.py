@@ -114,7 +114,7 @@ class Kind:
 KINDS: dict[str, Kind] = {}
 """All kinds by name. The modules that define them fill it."""
 
-NO_LOADER: Mapping[str, Sequence[str]] = {axis: (ABSENT,) for axis in ("loop", "batch", "looks", "data")}
+NO_LOADER: Mapping[str, Sequence[str]] = dict.fromkeys(("loop", "batch", "looks", "data"), (ABSENT,))
 OWN_NETWORK: Mapping[str, Sequence[str]] = {"network": (ABSENT,)}
 PLACED: Mapping[str, Sequence[str]] = {"guard": ("none", "ternary")}
 """For kinds whose correct programs name the device in an expression."""

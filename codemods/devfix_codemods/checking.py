@@ -9,7 +9,8 @@ from devfix_codemods.edits.errors import EditError
 from devfix_codemods.edits.no_ops import moves_to_itself
 from devfix_codemods.edits.operations import Edit, InsertStatement
 from devfix_codemods.edits.required_torch import release_needed
-from devfix_codemods.findings import Finding, Safety
+from devfix_codemods.edits.torch_alias import by_alias
+from devfix_codemods.findings import Finding, Fix, Safety
 from devfix_codemods.fixing import without_conflicts
 from devfix_codemods.outcomes import Failed, Options
 from devfix_codemods.placement.analysis import Analysis
@@ -127,7 +128,7 @@ def _applicable(program: Program, finding: Finding) -> Finding:
     """
     if finding.fix is None or is_foreign(finding.code):
         return finding
-    reason = inapplicable(program, finding.fix)
+    reason = inapplicable(program, _by_alias(program.source, finding.fix))
     if reason is None:
         return finding
     return finding.without_fix(f"The fix ({finding.fix.title}) {reason}")
@@ -135,7 +136,12 @@ def _applicable(program: Program, finding: Finding) -> Finding:
 
 def suited(finding: Finding, options: Options, source: Source) -> Finding:
     """`finding` with a fix that writes what the options want."""
-    return _as_preferred(_for_target(finding, options, source), options)
+    aimed = _as_preferred(_for_target(finding, options, source), options)
+    return replace(aimed, fix=_by_alias(source, aimed.fix)) if aimed.fix is not None else aimed
+
+
+def _by_alias(source: Source, fix: Fix) -> Fix:
+    return replace(fix, edits=by_alias(source.tree, fix.edits)) if fix.edits else fix
 
 
 def _for_target(finding: Finding, options: Options, source: Source) -> Finding:

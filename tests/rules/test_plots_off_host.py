@@ -153,3 +153,14 @@ class Show(L.Callback):
 def test_an_entry_that_got_its_array(rule, line: str, copied: bool) -> None:
     findings = rule.findings(SHOWN.replace("@", line))
     assert bool(findings) is copied
+
+
+@pytest.mark.parametrize("points", ["*points.T.cpu()", "*points.tolist()", "*range(3)"])
+def test_what_is_unpacked_for_a_plot_from_the_host(rule, points: str) -> None:
+    assert rule.findings(f"{HEAD}def dots(points):\n    plt.plot({points}, 'o')\n") == ()
+
+
+@pytest.mark.parametrize("points", ["*points.T", "points.T"])
+def test_what_is_unpacked_for_a_plot_is_copied_before(rule, points: str) -> None:
+    program = f"{HEAD}def dots(net, x):\n    points = net(x.cuda()).detach()\n    plt.plot({points}, 'o')\n"
+    assert f"plt.plot({points}.cpu(), 'o')" in rule.fixed(program, unsafe=True)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from devfix_codemods.edits.operations import Edit, InsertStatement, ReplaceExpression
+from devfix_codemods.edits.torch_alias import torch_names
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.source import Source
 
@@ -25,13 +26,8 @@ _WAITS = re.compile(r"\btorch\.cuda\.(?:synchronize|max_memory_\w+|memory_\w+|re
 
 
 def binds_torch(tree: ast.Module, before: int | None = None) -> bool:
-    """Whether `import torch`, or of a part of it, is a statement of a file itself, above the line `before` if given."""
-    return any(
-        isinstance(one, ast.Import)
-        and any(alias.name.partition(".")[0] == "torch" and alias.asname is None for alias in one.names)
-        for one in tree.body
-        if before is None or one.lineno < before
-    )
+    """Whether a statement of a file itself imports torch, above the line `before` if given; a fix may speak of it."""
+    return bool(torch_names(tree, before))
 
 
 def names_device(around: ast.AST) -> bool:

@@ -39,9 +39,9 @@ def _copied(source: Source, given: list[ast.expr], code: str, title: str) -> Cut
 
 
 def _plain(syntax: ast.expr) -> ast.expr:
-    """`x` of `-x`."""
-    while isinstance(syntax, ast.UnaryOp):
-        syntax = syntax.operand
+    """`x` of `-x` and of `*x`."""
+    while isinstance(syntax, ast.UnaryOp | ast.Starred):
+        syntax = syntax.operand if isinstance(syntax, ast.UnaryOp) else syntax.value
     return syntax
 
 

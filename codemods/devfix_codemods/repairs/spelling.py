@@ -54,8 +54,7 @@ def spelled_test(condition: Guard, point: Point) -> str | None:
     for name, node in point.visible.items():
         if node.op in _FLAGS and name.isidentifier() and literal(node)[0] == atom:
             return name if literal(node)[1] is holds else f"not {name}"
-    module = point.visible.get("torch")
-    if module is None or module.extra != "torch":
+    if all(one.op is not Op.REF or one.extra != "torch" for one in point.visible.values()):
         return None
     match atom:
         case ("call", ("REF", str(text))) if text.startswith("torch."):
