@@ -13,6 +13,8 @@ from codecs import BOM_UTF8
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from devfix_codemods.annotated import unified
+
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ASCII = bytes(range(0x80)) + b"?" * 0x80
 
@@ -116,7 +118,7 @@ class Source:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # invalid escapes in the user's strings are the user's business
-                return ast.parse(text, filename=self.path)
+                return unified(ast.parse(text, filename=self.path))
         except SyntaxError as error:
             raise SourceError(f"syntax error: {error.msg} (line {error.lineno or 1})") from error
         except ValueError as error:

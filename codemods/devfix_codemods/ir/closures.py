@@ -51,7 +51,7 @@ class Sites:
 
     def _keeps(self, one: ast.AST) -> bool:
         """Whether what a call gives has a name first: the body of a generator runs when that is read."""
-        value = one.value if isinstance(one, ast.Assign | ast.AnnAssign | ast.NamedExpr) else None
+        value = one.value if isinstance(one, ast.Assign | ast.NamedExpr) else None
         given = [value]
         for each in given:  # grows
             if isinstance(each, ast.Call) and not (isinstance(each.func, ast.Name) and each.func.id in _READING):

@@ -26,7 +26,8 @@ class Elements(Expressions):
                 return made
             if callee.op is Op.ATTR and callee.extra == "items" and len(iterable.args) == 1:
                 key = self.node(Op.UNKNOWN, None, (), "key")
-                return self.node(Op.SEQUENCE, target, (key, self.node(Op.ITER, target, callee.args, VALUE)), "tuple")
+                value = self.node(Op.ITER, _part(target, 1, 2), callee.args, VALUE)
+                return self.node(Op.SEQUENCE, target, (key, value), "tuple")
             if callee.op is Op.ATTR and callee.extra == "values" and len(iterable.args) == 1:
                 return self.node(Op.ITER, target, callee.args, VALUE)
         return self.node(Op.ITER, target, (iterable,))
@@ -45,7 +46,7 @@ class Elements(Expressions):
         return made
 
     def _of_mapping(self, function: Node, iterables: Sequence[Node], target: ast.AST | None) -> Node:
-        parts = self._each(iterables, target)
+        parts = tuple(self.element(one, target) for one in iterables)
         return self.node(Op.CALL, target, (function, *parts), (None,) * len(parts))
 
     def _of_iterator(self, called: str | None, iterable: Node, target: ast.AST | None) -> Node | None:
@@ -55,12 +56,18 @@ class Elements(Expressions):
             return None
         if called == "builtins.enumerate":
             number = self.node(Op.UNKNOWN, None, (), "number")
-            return self.node(Op.SEQUENCE, target, (number, self.element(args[0], target)), "tuple")
+            return self.node(Op.SEQUENCE, target, (number, self.element(args[0], _part(target, 1, 2))), "tuple")
         if called in {"builtins.zip", "itertools.zip_longest"}:
-            return self.node(Op.SEQUENCE, target, self._each(args, target), "tuple")
+            parts = (self.element(one, _part(target, at, len(args))) for at, one in enumerate(args))
+            return self.node(Op.SEQUENCE, target, tuple(parts), "tuple")
         if called == "builtins.filter" and len(args) == 2:
             return self.element(args[1], target)
         return self.element(args[0], target) if called in PASSING or shows_progress(iterable) else None
 
-    def _each(self, iterables: Sequence[Node], target: ast.AST | None) -> tuple[Node, ...]:
-        return tuple(self.element(one, target) for one in iterables)
+
+def _part(target: ast.AST | None, at: int, count: int) -> ast.AST | None:
+    """What a part of a row is bound to; None where the row is taken as a whole."""
+    match target:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) if len(parts) == count:
+            return None if any(isinstance(one, ast.Starred) for one in parts) else parts[at]
+    return None

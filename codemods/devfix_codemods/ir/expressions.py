@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
 from devfix_codemods.ir.guards import Tests, joined
-from devfix_codemods.ir.items import item_key, part_of
+from devfix_codemods.ir.items import is_unread, item_key, part_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
-from devfix_codemods.ir.passing import completed, is_next_of_iterator
+from devfix_codemods.ir.passing import bound_to, completed, is_next_of_iterator, is_next_of_rows
 from devfix_codemods.ir.spelled_names import read_by_name
 from devfix_codemods.ir.versions import FILLING, Versions
 
@@ -44,6 +44,10 @@ class Expressions:
 
     def node(self, op: Op, syntax: ast.AST | None, args: tuple[Node, ...], extra: object = None) -> Node:
         return Node(op, syntax, args, extra, self.guard, self.function, self.statement)
+
+    def read_first(self, part: Node, syntax: ast.AST) -> Node:
+        """A part of a row that has had no name of its own, where it gets one, or is read."""
+        return self.node(part.op, syntax, part.args, part.extra)
 
     def snapshot(self) -> Environment:
         """The environment of the moment, copied once until it changes."""
@@ -151,7 +155,7 @@ class Expressions:
 
     def _read_again(self, found: Node, one: ast.expr) -> Node:
         """What a part of something is known to be; where it is that part itself, it is read here as well."""
-        if found.op in {Op.ATTR, Op.ITEM} and found.syntax is not one and found.function is self.function:
+        if found.op in {Op.ATTR, Op.ITEM, Op.ITER} and found.syntax is not one and found.function is self.function:
             self.function.readings.setdefault(found, []).append((one, self.statement))
             found.guard &= self.guard
         return found
@@ -163,9 +167,10 @@ class Expressions:
             found = self.environment.get((base, key)) if key is not None else None
             if found is not None:
                 return self._read_again(found, one)
-            if base not in self.refilled and (part := part_of(base, index.extra)) is not None:
+            part = part_of(base, index.extra) if base not in self.refilled else None
+            if part is not None and not is_unread(part):
                 return part
-            found = self.node(Op.ITEM, one, (base,), index.extra)
+            found = self.node(Op.ITEM, one, (base,), index.extra) if part is None else self.read_first(part, one)
             if key is not None:
                 self.environment[(base, key)] = found
                 self._snapshot = None
@@ -200,6 +205,8 @@ class Expressions:
             return self.mapped(one, args[1], args[2:])
         if is_next_of_iterator(callee) and not names:  # as Python 2 and old loaders of torch have it: `next(rows)`
             args, names = [self.node(Op.REF, one.func, (), "builtins.next"), callee.args[0]], [None]
+        if is_next_of_rows(args) and not names[1:]:
+            return self.element(args[1], bound_to(self.statement, one))
         made = self.node(Op.CALL, one, tuple(args), tuple(names))
         self.calls[one] = made
         if self.managers:
@@ -260,14 +267,8 @@ class Expressions:
         return self.node(Op.PHI, one, (first, second), (yes, no))
 
     def _sequence(self, one: ast.Tuple | ast.List | ast.Set) -> Node:
-        args = []
-        for each in one.elts:
-            if isinstance(each, ast.Starred):
-                inner = self.value(each.value)
-                args.append(self.node(Op.ITER, each, (inner,)))
-            else:
-                args.append(self.value(each))
-        return self.node(Op.SEQUENCE, one, tuple(args), type(one).__name__.lower())
+        args = tuple(self.value(each) for each in one.elts)
+        return self.node(Op.SEQUENCE, one, args, type(one).__name__.lower())
 
     def _mapping(self, one: ast.Dict) -> Node:
         args: list[Node] = []

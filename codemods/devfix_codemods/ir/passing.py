@@ -7,6 +7,7 @@ from devfix_codemods.ir.nodes import Node, Op
 
 PASSING = frozenset({"builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "builtins.sorted"})
 PASSING |= {"itertools.islice", "itertools.cycle", "builtins.next"}
+_ROWS = frozenset({"builtins.enumerate", "builtins.zip", "itertools.zip_longest"})
 _PROGRESS_BARS = frozenset(
     {"tqdm", "trange", "tqdm_notebook", "stqdm", "track", "alive_it", "progressbar", "progress_bar"}
 )
@@ -17,6 +18,24 @@ def is_next_of_iterator(callee: Node) -> bool:
     """`rows.next` of `rows = iter(loader)`."""
     made = callee.args[0] if callee.op is Op.ATTR and callee.extra == "next" else None
     return made is not None and made.op is Op.CALL and made.args[0].extra == "builtins.iter"
+
+
+def is_next_of_rows(args: list[Node]) -> bool:
+    """`next(iter(enumerate(loader)))`, or one of `zip`: a row of which the parts are known."""
+    match args:
+        case [Node(op=Op.REF, extra="builtins.next"), Node(op=Op.CALL) as iterator]:
+            while gives_elements(iterator):
+                iterator = iterator.args[1]
+            return iterator.op is Op.CALL and name(iterator.args[0]) in _ROWS
+    return False
+
+
+def bound_to(statement: ast.stmt | None, call: ast.Call) -> ast.expr | None:
+    """What a statement binds to what a call gives, where that is all it does."""
+    match statement:
+        case ast.Assign(targets=[target], value=value) if value is call:
+            return target
+    return None
 
 
 def completed(callee: Node, args: list[Node], words: list[str | None]) -> tuple[list[Node], list[str | None]]:

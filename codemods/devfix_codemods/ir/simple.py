@@ -4,8 +4,9 @@ import ast
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from devfix_codemods import annotated
 from devfix_codemods.ir.elements import Elements
-from devfix_codemods.ir.items import item_key
+from devfix_codemods.ir.items import is_unread, item_key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import Node, Op, Store
 from devfix_codemods.ir.spelled_names import stored_by_name
@@ -75,7 +76,8 @@ class Simple(Elements):
         if isinstance(element, ast.Starred):
             self.bind(element.value, self.node(Op.ITEM, element, (value,), None))
         elif len(elements) == count or last:
-            self.bind(element, elements[index])
+            part = elements[index]
+            self.bind(element, self.read_first(part, element) if is_unread(part) else part)
         else:
             self.bind(element, self.node(Op.ITEM, element, (value,), index))
 
@@ -99,7 +101,7 @@ class Simple(Elements):
             self.bind(target, value)
 
     def _annassign(self, one: ast.AnnAssign) -> None:
-        if one.value is not None:
+        if one.value is not None:  # in the body of a class
             self.bind(one.target, self.value(one.value))
 
     def _augassign(self, one: ast.AugAssign) -> None:
@@ -144,6 +146,7 @@ class Simple(Elements):
     statements: ClassVar[dict[type[ast.stmt], Callable[[Any, Any], None]]] = {
         ast.Expr: _expr,
         ast.Assign: _assign,
+        annotated.Assign: _assign,
         ast.AnnAssign: _annassign,
         ast.AugAssign: _augassign,
         ast.Delete: _delete,

@@ -56,7 +56,7 @@ class Optimizers:
         """Optimizers with state whose model is moved afterwards, in the same block."""
         for call in self._index.calls:
             model = _configured(call) or self._optimized(call)
-            if model is None or not isinstance(call.statement, ast.Assign | ast.AnnAssign) or self._touches_state(call):
+            if model is None or not isinstance(call.statement, ast.Assign) or self._touches_state(call):
                 continue
             late = move_after(self._births, call, model, call.statement)
             if late is None:

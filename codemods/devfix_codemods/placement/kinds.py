@@ -4,12 +4,12 @@ Evidence comes from both sides: from what makes a value, and from what is done t
 nothing is known.
 """
 
-import ast
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 
+from devfix_codemods.annotated import Assign as AnnotatedAssign
 from devfix_codemods.catalogue import Kind, canonical, is_module_class, libraries
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Class, Function, Module, Node, Op
@@ -107,7 +107,7 @@ class Kinds(Facts):
         for node in function.nodes:
             of_value(self, node)
             said = node.statement if node.op in _ANNOTATED else None
-            if isinstance(said, ast.AnnAssign) and said.value is node.syntax:
+            if isinstance(said, AnnotatedAssign) and said.value is node.syntax:
                 annotated(self, node, said.annotation)
         if owner is not None and itself is not None:
             self.instances.setdefault(self.find(itself), owner)

@@ -72,7 +72,8 @@ def _loop_of(node: Node, base: Node) -> object:
     names say little, what they go through."""
     named = node.syntax.id if isinstance(node.syntax, ast.Name) else None
     in_header = isinstance(node.statement, ast.For | ast.AsyncFor)
-    return named, node.extra if in_header and node.op is Op.ITEM else None, None if in_header else key(base.args[0])
+    place = node.extra if in_header and node.op is Op.ITEM else None
+    return named, place, None if in_header else (key(base.args[0]), base.extra)
 
 
 _PARTS = frozenset({Op.ITEM, Op.ATTR})

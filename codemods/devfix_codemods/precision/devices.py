@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
 
-from devfix_codemods import catalogue
+from devfix_codemods import annotated, catalogue
 from devfix_codemods.assumptions.device_sources import may_be_none
 from devfix_codemods.assumptions.index import Index, called, method
 from devfix_codemods.ir import Function, Guard, Node, Op
@@ -58,7 +58,7 @@ class Devices:
 
     def _kind(self, node: Node, under: Guard) -> Kind | None:
         match node.statement:
-            case ast.AnnAssign(annotation=said, value=value) if value is node.syntax and self._is_device(said):
+            case annotated.Assign(annotation=said, value=value) if value is node.syntax and self._is_device(said):
                 made = self._made(node, under)
                 return made if made is not None or self._may_be_text(node) else Kind.DEVICE
         return self._made(node, under)

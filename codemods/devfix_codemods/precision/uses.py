@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
+from devfix_codemods import annotated
 from devfix_codemods.precision import api
 from devfix_codemods.precision.surroundings import Surroundings
 from devfix_codemods.precision.versions import chosen_by_version
@@ -137,7 +138,7 @@ def _is_compared(outer: ast.AST | None, node: ast.expr) -> bool:
 def _is_annotation(names: Names, node: ast.expr) -> bool:
     inner: ast.AST = node
     for outer in names.ancestors(node):
-        if isinstance(outer, ast.AnnAssign | ast.arg) and outer.annotation is inner:
+        if isinstance(outer, annotated.Assign | ast.AnnAssign | ast.arg) and outer.annotation is inner:
             return True
         if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef) and outer.returns is inner:
             return True

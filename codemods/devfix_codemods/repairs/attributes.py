@@ -159,12 +159,10 @@ def _registered(source: Source, function: Function, store: Store) -> tuple[Edit,
     match store.statement:
         case ast.Assign(targets=[ast.Attribute() as target], value=value) as statement:
             pass
-        case ast.AnnAssign(target=ast.Attribute() as target, value=ast.expr() as value) as statement:
-            pass
         case _:
             return ()
     name, text = str(store.key), source.segment(source.span(value))
-    if "\n" in text and isinstance(statement, ast.Assign) and not _is_bound(function, name):
+    if "\n" in text and not _is_bound(function, name):
         code = f'{itself.extra}.register_buffer("{name}", {name}, persistent=False)'
         local = ReplaceExpression(source.span(target), name)  # what is written over several lines stays so
         return local, InsertStatement(source.span(statement), "after", code)

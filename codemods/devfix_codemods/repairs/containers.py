@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from devfix_codemods import annotated
 from devfix_codemods.edits.operations import AddImport, Edit, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.nodes import Store
@@ -49,7 +50,7 @@ def _is_on_purpose(source: Source, store: Store) -> bool:
 
 def _wrapped(source: Source, store: Store, made: Node, name: str) -> Iterator[Edit]:
     syntax, statement = made.syntax, store.statement
-    if made.statement is not statement and isinstance(statement, ast.Assign | ast.AnnAssign):
+    if made.statement is not statement and isinstance(statement, ast.Assign):
         syntax = statement.value  # a local list
     if not isinstance(syntax, ast.expr):
         return
@@ -57,7 +58,7 @@ def _wrapped(source: Source, store: Store, made: Node, name: str) -> Iterator[Ed
     bare = isinstance(syntax, ast.Tuple) and not source.segment(span).startswith("(")
     empty = made.statement is statement and _is_empty(made)
     yield ReplaceExpression(span, f"{name}()" if empty else f"{name}((__node__))" if bare else f"{name}(__node__)")
-    if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.annotation).startswith(_PLAIN_TYPES):
+    if isinstance(statement, annotated.Assign) and ast.unparse(statement.annotation).startswith(_PLAIN_TYPES):
         yield ReplaceExpression(source.span(statement.annotation), name)
 
 

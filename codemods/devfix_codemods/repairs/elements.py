@@ -21,7 +21,15 @@ from devfix_codemods.repairs.devices import suffixes
 from devfix_codemods.repairs.points import after, before
 from devfix_codemods.repairs.readers import is_read
 from devfix_codemods.repairs.readings import Reading, is_read_by, reading
-from devfix_codemods.repairs.sibling_moves import behind_birth, beside_sibling, in_display, in_row, rank, where_kept
+from devfix_codemods.repairs.sibling_moves import (
+    behind_birth,
+    beside_sibling,
+    in_display,
+    in_row,
+    is_of_comprehension,
+    rank,
+    where_kept,
+)
 from devfix_codemods.repairs.siblings import assigned, is_container, is_read_by_key_where_given, like_siblings
 from devfix_codemods.repairs.unpacked import rebuilt
 from devfix_codemods.repairs.wrapped import at_meeting, wrapped
@@ -41,7 +49,7 @@ def element(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     if is_read(analysis, node):
         yield from _for_use(analysis, source, conflict)
         return
-    if _is_of_comprehension(node):
+    if is_of_comprehension(node):
         yield from _in_copy(analysis, source, conflict)
         yield from _in_comprehension(analysis, source, conflict)
         return
@@ -99,13 +107,6 @@ def _where_joined(analysis: Analysis, source: Source, conflict: Conflict) -> Ite
     first = next(iter(conflict.path), None)
     if first is not None and joins(first.node, conflict.birth.node):
         yield from wrapped(analysis, source, as_of(conflict, 0))
-
-
-def _is_of_comprehension(node: Node) -> bool:
-    """Whether a comprehension gives a value its name, which no statement can bind anew."""
-    parts = ast.walk(node.statement) if node.statement is not None else ()
-    targets = (one.target for one in parts if isinstance(one, ast.comprehension))
-    return any(one is node.syntax for target in targets for one in ast.walk(target))
 
 
 def _in_copy(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
@@ -235,7 +236,7 @@ def _behind_name(analysis: Analysis, source: Source, conflict: Conflict, read: R
 def _spelled(part: Node, read: Reading | None, conflict: Conflict) -> ast.expr | None:
     """Where a part is written: in the operation that gets it, or where it gets a name or is returned."""
     named = read.statement if read is not None else None
-    if read is not None and isinstance(named, ast.Assign | ast.AnnAssign | ast.Return) and named.value is read.syntax:
+    if read is not None and isinstance(named, ast.Assign | ast.Return) and named.value is read.syntax:
         return read.syntax
     operation = next((one for one in conflict.operations if part in one.args), None)
     if operation is None or not isinstance(operation.syntax, ast.AST):

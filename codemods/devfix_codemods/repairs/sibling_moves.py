@@ -93,7 +93,7 @@ def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> It
     move, node = conflict.end.node, conflict.birth.node
     if conflict.end.place.where is not Where.DEVICE or move.function is not node.function or move.statement is None:
         return
-    simple = isinstance(move.statement, ast.Assign | ast.Expr | ast.AnnAssign) and move.syntax is not None
+    simple = isinstance(move.statement, ast.Assign | ast.Expr) and move.syntax is not None
     first = simple and comes_first(analysis, node, move)
     point = None if not simple else before(move) if first else after(move)
     if point is None or not _rebinds(move.statement):
@@ -222,11 +222,13 @@ def _inside(node: Node, statement: ast.stmt) -> Point | None:
 
 def _target(node: Node) -> str | None:
     """The name that a loop or an assignment gives a value."""
-    if isinstance(node.syntax, ast.Name):
-        return node.syntax.id if node.syntax.id.strip("_") else None
-    loop = node.statement
-    if not isinstance(loop, ast.For | ast.AsyncFor):
+    if not isinstance(node.syntax, ast.Name) or is_of_comprehension(node):
         return None
-    inside = node.function.before.get(loop.body[0], {})  # `for i, x in enumerate(loader)`
-    named = (one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name))
-    return next((one for one in named if inside.get(one) is node), None)
+    return node.syntax.id if node.syntax.id.strip("_") else None
+
+
+def is_of_comprehension(node: Node) -> bool:
+    """Whether a comprehension gives a value its name, which no statement can bind anew."""
+    parts = ast.walk(node.statement) if node.statement is not None else ()
+    targets = (one.target for one in parts if isinstance(one, ast.comprehension))
+    return any(one is node.syntax for target in targets for one in ast.walk(target))

@@ -1,0 +1,77 @@
+"""Rows that `zip` and `enumerate` make, in loops and by `next`: their parts are moved, never the row."""
+
+import pytest
+from devfix_codemods.findings import Safety
+
+PROGRAM = """
+def train(loader, others, net, device):
+    net.to(device)
+    {start}
+    {loop}:
+        {taken}
+        loss = net({given})
+        loss.backward()
+"""
+
+
+def program(loop: str, taken: str, given: str, start: str = "pass") -> str:
+    return PROGRAM.format(start=start, loop=loop, taken=taken, given=given)
+
+
+FINE = {
+    "all parts are moved": program("for row in zip(loader, others)", "pass", "row[0].to(device), row[1].to(device)"),
+    "a number": program("for row in enumerate(loader)", "pass", "row[0]"),
+    "unpacked and moved": program("for row in enumerate(loader)", "i, x = row", "x.to(device)"),
+    "by next, and moved": program("while True", "i, x = next(rows)", "x.to(device)", "rows = iter(enumerate(loader))"),
+    "rows of numbers": program("for row in zip(range(3), range(3))", "pass", "row[0], row[1]"),
+    "a row that is moved by a function": program("for row in zip(loader, others)", "row = to_device(row)", "row[0]"),
+    "by next with a default": program(
+        "while True", "i, x = next(rows, None) or (0, 0)", "x.to(device)", "rows = iter(zip())"
+    ),
+    "a value of a mapping": program("for key in names.items()", "pass", "key[0]", "names = {'a': 3}"),
+}
+MOVED = {
+    "a part of a row": (
+        program("for row in zip(loader, others)", "pass", "row[0], row[1].to(device)"),
+        "loss = net(row[0].to(device, non_blocking=True), row[1].to(device))",
+    ),
+    "what is counted": (
+        program("for row in enumerate(loader)", "pass", "row[1]"),
+        "loss = net(row[1].to(device))",
+    ),
+    "unpacked within": (
+        program("for row in zip(loader, others)", "a, b = row", "a, b.to(device)"),
+        "a = a.to(device)",
+    ),
+    "unpacked in the head": (
+        program("for a, b in zip(loader, others)", "pass", "a, b.to(device)"),
+        "a = a.to(device)",
+    ),
+    "by next": (
+        program("while True", "i, x = next(rows)", "x", "rows = iter(enumerate(loader))"),
+        "x = x.to(device)",
+    ),
+    "by next of what is an iterator already": (
+        program("while True", "i, (x, y) = next(rows)", "x, y.to(device)", "rows = enumerate(loader)"),
+        "x = x.to(device)",
+    ),
+    "a row by next": (
+        program("while True", "row = next(rows)", "row[0], row[1].to(device)", "rows = zip(loader, others)"),
+        "loss = net(row[0].to(device), row[1].to(device))",
+    ),
+    "measured first": (
+        program("for row in zip(loader, others)", "print(row[0].shape)", "row[0], row[1].to(device)"),
+        "loss = net(row[0].to(device, non_blocking=True), row[1].to(device))",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FINE.values(), ids=FINE)
+def test_rows_that_are_moved(repairs, text: str) -> None:
+    assert repairs.findings(text) == ()
+
+
+@pytest.mark.parametrize(("text", "line"), MOVED.values(), ids=MOVED)
+def test_parts_that_stay(repairs, text: str, line: str) -> None:
+    (added,) = repairs.added(text, Safety.UNSAFE)
+    assert added.replace(", non_blocking=True", "") == line.replace(", non_blocking=True", "")
