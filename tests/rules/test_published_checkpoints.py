@@ -41,3 +41,23 @@ def test_tensors_of_the_host_go_back_there(rule, load: str) -> None:
 @pytest.mark.parametrize("load", OTHERS)
 def test_others_may_have_been_saved_from_a_device(rule, load: str) -> None:
     assert len(rule.findings(f"{HEAD}    net.load_state_dict({load})\n")) == 1
+
+
+TABLES = """
+import torch
+from torch.hub import load_state_dict_from_url
+
+def same(value):
+    return value
+
+def restore(net, kind):
+    first = same("https://download.pytorch.org/models/small-1.pth")
+    table = same({"small": first, "large": "https://example.org/own.pth"})
+    address = same(table[kind])
+    other = same({"small": address, "large": table["large"]})
+    net.load_state_dict(load_state_dict_from_url(same(other[kind])))
+"""
+
+
+def test_tables_that_hold_what_is_taken_out_of_them(rule) -> None:
+    assert len(rule.findings(TABLES)) == 1

@@ -21,20 +21,20 @@ def is_published_on_host(origins: Origins, call: Node) -> bool:
 
 def _addresses(origins: Origins, url: Node) -> Iterator[bool]:
     """Of each address that a value may be, whether it is PyTorch's."""
-    for one in origins.of(url):
-        if one.op is Op.CONST:
-            yield str(one.extra).startswith(_HOME)
-        elif one.op is Op.ITEM:
-            for table in origins.of(one.args[0]):
-                yield from _in_table(origins, table)
-        else:
-            yield False
+    pending = [url]
+    for value in pending:  # grows
+        for one in origins.of(value):
+            if one.op is Op.CONST:
+                yield str(one.extra).startswith(_HOME)
+            elif one.op is not Op.ITEM:
+                yield False
+            for table in origins.of(one.args[0]) if one.op is Op.ITEM else ():
+                if table.op is not Op.MAPPING:
+                    yield _is_table(table)
+                else:  # which may hold what is taken out of it
+                    pending += [each for each in dict.fromkeys(table.args) if each not in pending]
 
 
-def _in_table(origins: Origins, table: Node) -> Iterator[bool]:
-    if table.op is Op.MAPPING:
-        for entry in table.args:
-            yield from _addresses(origins, entry)
-    else:
-        found = name(table) or ""
-        yield found.startswith(_TABLES) and found.endswith(".model_urls")
+def _is_table(table: Node) -> bool:
+    found = name(table) or ""
+    return found.startswith(_TABLES) and found.endswith(".model_urls")

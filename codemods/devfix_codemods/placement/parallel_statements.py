@@ -69,8 +69,8 @@ class ParallelStatements:
         found = {
             one: each
             for one, each in near.items()
-            if one is not None and self._is_moved(one) and (named or _move(one) is one)
-            if not is_followed(self._births, node, [_move(one)])
+            if one is not None and self._is_moved(one) and (named or not self._is_moved_within(one))
+            if not is_followed(self._births, node, [self._move(one)])
         }
         moved = {one: each for one, each in found.items() if self._are_alike(node, one)}
         if not moved and not shape.moves:
@@ -84,7 +84,7 @@ class ParallelStatements:
             if not self._is_of_array(node):
                 left = self._left(node)
                 self._births.beside_moved(left, None, link_of_part(left, self._births.kinds))
-            moves = {one: [_move(one)] for one in twins or moved}
+            moves = {one: [self._move(one)] for one in twins or moved}
             supports(self._births.graph, node, moves, "twin" if twins else "family")
 
     def _beside_moved_later(self, node: Node, near: Sequence[Node | None]) -> None:
@@ -93,7 +93,8 @@ class ParallelStatements:
         for one in near if joined else ():
             if one is not None and self._joined_by(one) == joined and (moves := self._moves_of_roots(one)):
                 moved[one] = moves
-        if len(moved) > 1 and not self._moves_of_roots(node):
+        moves = [one for each in moved.values() for one in each]
+        if len(moved) > 1 and not self._moves_of_roots(node) and not is_followed(self._births, node, moves):
             self._births.beside_moved(node, None)
             supports(self._births.graph, node, moved, "twin")
 
@@ -109,8 +110,24 @@ class ParallelStatements:
         return next((one for one in found if one is not None and effect(canonical(one)) is Effect.SEQUENCE), None)
 
     def _is_moved(self, node: Node) -> bool:
-        births, move = self._births, _move(node)
+        births, move = self._births, self._move(node)
         return births.is_move(move) and births.is_elsewhere(move) and not births.kinds.is_module(node)
+
+    def _is_moved_within(self, node: Node) -> bool:
+        """`x.to(device).float()`"""
+        move = self._move(node)
+        return move is not node and move.statement is node.statement
+
+    def _move(self, node: Node) -> Node:
+        """The move in `x.to(device).float()`, or `x = x.to(device)` where nothing else reads what is made."""
+        move = moving_call(node) if node.op is Op.CALL else node
+        if node.op is not Op.CALL or self._births.is_move(move):
+            return move
+        if not (self._births.graph.is_made(node) or self._is_of_array(node)):
+            return move
+        readers = {one for one in self._births.module.users.get(node, ()) if one.op is not Op.PHI}
+        moves = (one for one in self._births.moves_of(node) if one.op is Op.CALL and one.guard == node.guard)
+        return next((one for one in moves if readers == {one.args[0]}), move)
 
     def _goes_with(self, node: Node, twin: Node) -> bool:
         """Whether two values that are computed alike, of parts of one thing, are given to one call, or returned,
@@ -195,11 +212,6 @@ def _are_columns(node: Node, twin: Node) -> bool:
     """`data.x[rows]`, `data["y"][rows[:3]]`: rows of parts of one thing."""
     one, other = _column_of(node), _column_of(twin)
     return one is not None and other is not None and one is not other and one.args[0] is other.args[0]
-
-
-def _move(node: Node) -> Node:
-    """The move in `x.to(device).float()`."""
-    return moving_call(node) if node.op is Op.CALL else node
 
 
 def _is_computed(node: Node) -> bool:

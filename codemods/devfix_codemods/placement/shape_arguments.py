@@ -184,7 +184,7 @@ class ShapeArguments:
     def _is_on_host(self, user: Node) -> bool:
         if user.op is Op.ITER or user.op is Op.COMPARE:
             return True
-        if user.op is Op.ITEM:
+        if user.op is Op.ITEM or (user.op is Op.CALL and calls_builtin(user, "print")):
             return False
         callee = user.args[0] if user.op is Op.CALL else user
         if callee.op is Op.ATTR and not names(callee):
