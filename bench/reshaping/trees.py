@@ -8,8 +8,8 @@ Reshaping = Callable[[ast.Module], None]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Statements = list[ast.stmt]
 SUSPENDS = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
-OWN = "reshaped_"
-"""What the names that a reshaping makes begin with."""
+OWN = "zq_"
+"""What the names that a reshaping makes begin with: it says nothing to devfix, which reads names as well."""
 
 
 class NewNames:

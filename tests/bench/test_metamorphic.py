@@ -85,8 +85,8 @@ def result(text: str) -> object:
         "a",
         "exec",
     )
-    names: dict[str, object] = {"torch": TORCH, "reshaped_torch": TORCH}
-    names |= {f"reshaped_{name}": value for name, value in vars(TORCH).items()}
+    names: dict[str, object] = {"torch": TORCH, "zq_torch": TORCH}
+    names |= {f"zq_{name}": value for name, value in vars(TORCH).items()}
     with contextlib.redirect_stdout(io.StringIO()):
         exec(code, names)
         return names["main"]()  # type: ignore[operator]

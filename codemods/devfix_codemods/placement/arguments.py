@@ -112,6 +112,16 @@ def calls_builtin(node: Node, *called: str) -> bool:
     return bool(found) and found[0].startswith("builtins.") and found[0].removeprefix("builtins.") in called
 
 
+def shows(call: Node) -> bool:
+    """`print(x)`, `logger.info(x)`, `type(x)`: what tells of a value, wherever that is, and leaves it there."""
+    return calls_builtin(call, *_TELLING) or (call.op is Op.CALL and method_name(call) in _LOGGING)
+
+
+_TELLING = ("print", "repr", "type", "isinstance", "id")
+_LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "critical", "log", "write", "add_text"})
+"""Methods of loggers, progress bars and files that get a text."""
+
+
 def makes_parameter(value: Node) -> bool:
     """`nn.Parameter(torch.ones(3))`, and `.float()` of it, which is the very same if it has that type."""
     while method_name(value) in _GIVING_ITSELF:

@@ -7,7 +7,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.catalogue import torch as rows
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.ir.keys import name, names
-from devfix_codemods.placement.arguments import calls_builtin, keyword
+from devfix_codemods.placement.arguments import calls_builtin, keyword, shows
 from devfix_codemods.placement.calls import bound
 from devfix_codemods.placement.graph import MADE, Birth
 from devfix_codemods.placement.indices import indices
@@ -184,7 +184,7 @@ class ShapeArguments:
     def _is_on_host(self, user: Node) -> bool:
         if user.op is Op.ITER or user.op is Op.COMPARE:
             return True
-        if user.op is Op.ITEM or (user.op is Op.CALL and calls_builtin(user, "print")):
+        if user.op is Op.ITEM or shows(user):
             return False
         callee = user.args[0] if user.op is Op.CALL else user
         if callee.op is Op.ATTR and not names(callee):

@@ -71,9 +71,19 @@ def _loop_of(node: Node, base: Node) -> object:
     """What twin loops share: the name of what they give, at its place among the others, and in comprehensions, where
     names say little, what they go through."""
     named = node.syntax.id if isinstance(node.syntax, ast.Name) else None
-    in_header = isinstance(node.statement, ast.For | ast.AsyncFor)
-    place = node.extra if in_header and node.op is Op.ITEM else None
-    return named, place, None if in_header else (key(base.args[0]), base.extra)
+    if not _is_bound(node):
+        return named, key(base.args[0]), base.extra
+    return named, node.extra if node.op is Op.ITEM else None
+
+
+def _is_bound(node: Node) -> bool:
+    """Whether the head of a loop gives a value its name, or an assignment in it: `for row in loader: x, y = row`."""
+    match node.statement:
+        case ast.For() | ast.AsyncFor():
+            return True
+        case ast.Assign(targets=targets):
+            return any(one is node.syntax for target in targets for one in ast.walk(target))
+    return False
 
 
 _PARTS = frozenset({Op.ITEM, Op.ATTR})

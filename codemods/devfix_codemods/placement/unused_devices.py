@@ -9,7 +9,7 @@ from devfix_codemods.catalogue import Effect, Kind, canonical, effect, method_ef
 from devfix_codemods.ir import Function, Node, Op
 from devfix_codemods.ir.items import whole
 from devfix_codemods.ir.keys import method_name, names
-from devfix_codemods.placement.arguments import calls_builtin, has_device, is_optional, makes_parameter
+from devfix_codemods.placement.arguments import calls_builtin, has_device, is_optional, makes_parameter, shows
 from devfix_codemods.placement.calls import parameters
 from devfix_codemods.placement.device_conditions import is_of_accelerator
 from devfix_codemods.placement.graph import Birth
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 MOST_STEPS = 20
 SEVERAL = 3
 """How many factories of a function must be moved on the spot to say where others belong."""
-_LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "critical", "log", "write", "add_text"})
 _INTO = frozenset({Op.OPERATION, Op.PHI, Op.AFTER, Op.ITEM, Op.CALL, Op.ATTR, Op.SEQUENCE})
 
 
@@ -128,7 +127,7 @@ class UnusedDevices:
         """Whether a call only shows a value, or runs a function of this file that does not move it."""
         called = self._births.calls.get(call)
         if called is None:
-            return calls_builtin(call, "type", "print", "repr", "isinstance")
+            return shows(call)
         given = parameters(value, call, called)
         return bool(given) and not any(map(self._births.moves_of, given))
 
@@ -165,7 +164,7 @@ class UnusedDevices:
 
     def _only_shows(self, user: Node, depth: int = 0) -> bool:
         """`print(device)`, `log.info(f"on {device}")`"""
-        if user.op is Op.CALL and (calls_builtin(user, "print") or method_name(user) in _LOGGING):
+        if shows(user):
             return True
         is_text = isinstance(user.syntax, ast.JoinedStr) or calls_builtin(user, "str") or method_name(user) == "format"
         users = self._users.get(user, ()) if is_text and depth < MOST_STEPS else ()

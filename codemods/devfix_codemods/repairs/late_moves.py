@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from devfix_codemods.edits.operations import Edit, InsertStatement, RemoveStatement
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
+from devfix_codemods.placement.arguments import shows
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.copied import Early
 from devfix_codemods.placement.search import Conflict
@@ -114,7 +115,7 @@ def means_the_same(call: Node, model: Node, late: Late, statement: ast.stmt) -> 
 
 def _uses(node: Node, model: Node) -> bool:
     """Whether a value is made of the model, otherwise than is harmless before the model is moved, and after."""
-    if node.op is Op.ATTR and node.args[0] is model:
+    if (node.op is Op.ATTR and node.args[0] is model) or shows(node):
         return False
     return any(
         one is model or (one.op is Op.ATTR and one.args[0] is model and one.extra not in _HARMLESS) for one in node.args

@@ -10,7 +10,7 @@ from devfix_codemods.catalogue import Kind
 from devfix_codemods.edits.operations import AddImport, InsertStatement, ReplaceExpression
 from devfix_codemods.ir import Node, Op
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import is_optional
+from devfix_codemods.placement.arguments import is_optional, shows
 from devfix_codemods.placement.graph import Birth, Turn
 from devfix_codemods.placement.naming import sounds_like_class
 from devfix_codemods.placement.search import Conflict
@@ -290,6 +290,7 @@ def _uses(statement: ast.stmt, module: Node, analysis: Analysis) -> bool:
         and node.syntax in inside
         and any(module in roots(one) for one in node.args)
         and node is not module
+        and not shows(node)
         for node in module.function.nodes
     )
 
