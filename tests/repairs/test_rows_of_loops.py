@@ -75,3 +75,65 @@ def test_rows_that_are_moved(repairs, text: str) -> None:
 def test_parts_that_stay(repairs, text: str, line: str) -> None:
     (added,) = repairs.added(text, Safety.UNSAFE)
     assert added.replace(", non_blocking=True", "") == line.replace(", non_blocking=True", "")
+
+
+SHOWN = """
+def run(net, loader, device):
+    net.to(device)
+    x, y = next(iter(loader))
+    {then}
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        net(x, y)
+"""
+
+
+@pytest.mark.parametrize("then", ["show(x, y)", "plt.imshow(x[0])", "size = x.size(1) + y.max()", "print(x, y)"])
+def test_a_batch_that_is_taken_once_is_no_twin(repairs, then: str) -> None:
+    assert repairs.findings(SHOWN.format(then=then)) == ()
+
+
+def test_a_loop_that_unpacks_its_rows_within_is_a_twin(repairs) -> None:
+    text = """
+        def train(net, loader, device):
+            for x, y in loader:
+                net.step(x.to(device), y.to(device))
+        def test(net, loader, device):
+            for row in loader:
+                x, y = row
+                net.step(x, y.to(device))
+    """
+    assert "x = x.to(device)" in repairs.added(text)
+
+
+PRINTED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+    def forward(self, x):
+        return self.layer(x)
+def run(loader):
+    net = Net()
+    {shown}
+    device = "cpu"
+    if torch.cuda.is_available():
+        device = "cuda"
+    optimizer = torch.optim.SGD(net.parameters())
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        loss = (net(x) - y).sum()
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "shown", ["print(net)", "print('net', net)", "logger.info(net)", "assert isinstance(net, Net)"]
+)
+def test_a_model_that_is_only_shown_is_moved_behind_its_device(repairs, shown: str) -> None:
+    assert repairs.added(PRINTED.format(shown=shown), Safety.UNSAFE) == ["net.to(device)"]
+
+
+@pytest.mark.parametrize("used", ["export(net)", "copies = [copy(net)]"])
+def test_what_uses_a_model_is_not_left_behind(repairs, used: str) -> None:
+    assert repairs.added(PRINTED.format(shown=used), Safety.UNSAFE) != ["net.to(device)"]

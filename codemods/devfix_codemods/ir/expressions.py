@@ -9,7 +9,7 @@ from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
 from devfix_codemods.ir.guards import Tests, joined
 from devfix_codemods.ir.items import is_unread, item_key, part_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
-from devfix_codemods.ir.passing import bound_to, completed, is_next_of_iterator, is_next_of_rows
+from devfix_codemods.ir.passing import bound_to, completed, is_next_of_iterator, is_next_of_loop
 from devfix_codemods.ir.spelled_names import read_by_name
 from devfix_codemods.ir.versions import FILLING, Versions
 
@@ -205,8 +205,8 @@ class Expressions:
             return self.mapped(one, args[1], args[2:])
         if is_next_of_iterator(callee) and not names:  # as Python 2 and old loaders of torch have it: `next(rows)`
             args, names = [self.node(Op.REF, one.func, (), "builtins.next"), callee.args[0]], [None]
-        if is_next_of_rows(args) and not names[1:]:
-            return self.element(args[1], bound_to(self.statement, one))
+        if is_next_of_loop(args) and not names[1:]:
+            return self.element(args[1], bound_to(self.statement, one) or one)
         made = self.node(Op.CALL, one, tuple(args), tuple(names))
         self.calls[one] = made
         if self.managers:

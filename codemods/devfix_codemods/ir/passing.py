@@ -7,7 +7,7 @@ from devfix_codemods.ir.nodes import Node, Op
 
 PASSING = frozenset({"builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "builtins.sorted"})
 PASSING |= {"itertools.islice", "itertools.cycle", "builtins.next"}
-_ROWS = frozenset({"builtins.enumerate", "builtins.zip", "itertools.zip_longest"})
+_ITERATORS = frozenset({"builtins.iter", "builtins.enumerate", "builtins.zip", "itertools.zip_longest"})
 _PROGRESS_BARS = frozenset(
     {"tqdm", "trange", "tqdm_notebook", "stqdm", "track", "alive_it", "progressbar", "progress_bar"}
 )
@@ -20,13 +20,11 @@ def is_next_of_iterator(callee: Node) -> bool:
     return made is not None and made.op is Op.CALL and made.args[0].extra == "builtins.iter"
 
 
-def is_next_of_rows(args: list[Node]) -> bool:
-    """`next(iter(enumerate(loader)))`, or one of `zip`: a row of which the parts are known."""
+def is_next_of_loop(args: list[Node]) -> bool:
+    """`next(iter(loader))`, `next(enumerate(loader))`: what a loop over the same would give."""
     match args:
         case [Node(op=Op.REF, extra="builtins.next"), Node(op=Op.CALL) as iterator]:
-            while gives_elements(iterator):
-                iterator = iterator.args[1]
-            return iterator.op is Op.CALL and name(iterator.args[0]) in _ROWS
+            return name(iterator.args[0]) in _ITERATORS
     return False
 
 

@@ -71,18 +71,16 @@ def _loop_of(node: Node, base: Node) -> object:
     """What twin loops share: the name of what they give, at its place among the others, and in comprehensions, where
     names say little, what they go through."""
     named = node.syntax.id if isinstance(node.syntax, ast.Name) else None
-    if not _is_bound(node):
-        return named, key(base.args[0]), base.extra
-    return named, node.extra if node.op is Op.ITEM else None
+    if isinstance(base.statement, ast.For | ast.AsyncFor):  # which may unpack its rows within
+        return named, node.extra if node.op is Op.ITEM else None
+    return node if _is_taken_once(base) else (named, key(base.args[0]), base.extra)
 
 
-def _is_bound(node: Node) -> bool:
-    """Whether the head of a loop gives a value its name, or an assignment in it: `for row in loader: x, y = row`."""
-    match node.statement:
-        case ast.For() | ast.AsyncFor():
-            return True
-        case ast.Assign(targets=targets):
-            return any(one is node.syntax for target in targets for one in ast.walk(target))
+def _is_taken_once(base: Node) -> bool:
+    """`x, y = next(iter(loader))`: often a batch that is shown, or measured."""
+    match base.statement:
+        case ast.Assign(targets=[target], value=ast.Call() as value):
+            return base.syntax in {value, *ast.walk(target)}
     return False
 
 
