@@ -4,7 +4,6 @@ import ast
 from functools import partial
 
 from reshaping.trees import (
-    OWN,
     SUSPENDS,
     Function,
     NewNames,
@@ -119,18 +118,19 @@ def _declared(function: Function) -> set[str]:
 
 
 def passed_through(tree: ast.Module) -> None:
-    """`x = e` is `x = same(e)`, of a function that gives what it is given."""
-    same = f"{OWN}same"
+    """`x = e` is `x = same(e)`, each by a function of its own that gives what it is given."""
+    names, made = NewNames(), list[ast.stmt]()
 
     def change(statement: ast.stmt) -> list[ast.stmt]:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                same = names.new()
+                made.extend(ast.parse(f"def {same}(value):\n    return value").body)
                 return [assigned(name, ast.Call(read(same), [value], []))]
         return [statement]
 
     each_statement(tree, change)
-    if calls(tree, same):
-        inserted(tree, ast.parse(f"def {same}(value):\n    return value").body)
+    inserted(tree, made)
 
 
 def choices_as_statements(tree: ast.Module) -> None:

@@ -1,5 +1,7 @@
 """Rows that `zip` and `enumerate` make, in loops and by `next`: their parts are moved, never the row."""
 
+from textwrap import dedent
+
 import pytest
 from devfix_codemods.findings import Safety
 
@@ -137,3 +139,59 @@ def test_a_model_that_is_only_shown_is_moved_behind_its_device(repairs, shown: s
 @pytest.mark.parametrize("used", ["export(net)", "copies = [copy(net)]"])
 def test_what_uses_a_model_is_not_left_behind(repairs, used: str) -> None:
     assert repairs.added(PRINTED.format(shown=used), Safety.UNSAFE) != ["net.to(device)"]
+
+
+FIRST = """
+def train(net, loader, device):
+    for row in loader:
+        x, y = row
+        net.step(x.to(device), y.to(device))
+"""
+NO_TWINS = {
+    "what is moved when it is computed": """
+        def test(net, loader, device):
+            for row in loader:
+                x, y = row
+                x = x + net.noise
+                net.step(x.to(device), y.to(device))
+    """,
+    "what a mapping keeps": """
+        def move(old, device):
+            for name, x in old.items():
+                keep(x.to(device))
+        def show(new):
+            for name, x in new.items():
+                keep(x)
+    """,
+}
+
+
+@pytest.mark.parametrize("text", NO_TWINS.values(), ids=NO_TWINS)
+def test_loops_that_are_no_twins(repairs, text: str) -> None:
+    assert repairs.findings(FIRST + dedent(text)) == ()
+
+
+IMPORTED = """
+{imported}
+def mask(lengths, n):
+    steps = {called}(n)
+    return steps < lengths.unsqueeze(1).expand(n, n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "called"),
+    [
+        ("import torch as th", "th.arange"),
+        ("from torch import arange", "arange"),
+        ("from torch import arange as steps_of", "steps_of"),
+    ],
+)
+def test_a_factory_by_any_name(repairs, imported: str, called: str) -> None:
+    (line,) = repairs.added(IMPORTED.format(imported=imported, called=called))
+    assert line == f"steps = {called}(n, device=lengths.device)"
+
+
+@pytest.mark.parametrize("imported", ["from numpy import arange as steps_of", "from tools import arange as steps_of"])
+def test_what_another_library_makes(repairs, imported: str) -> None:
+    assert repairs.findings(IMPORTED.format(imported=imported, called="steps_of")) == ()

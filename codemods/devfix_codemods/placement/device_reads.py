@@ -43,6 +43,8 @@ def _asked(node: Node, roots: Roots) -> Set[Node]:
 
 def _devices_given(call: Node) -> list[Node]:
     """`x.device` among the arguments of a call that places something there."""
-    if call.args[0].op is not Op.ATTR or (name(call.args[0]) or "").startswith("builtins."):
+    callee = call.args[0]
+    called = name(callee) or ""
+    if called.startswith("builtins.") or not (callee.op is Op.ATTR or called.startswith("torch.")):
         return []
     return [one for one in call.args[1:] if one.op is Op.ATTR and one.extra == "device"]

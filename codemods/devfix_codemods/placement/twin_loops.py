@@ -23,7 +23,9 @@ def twin_loops(births: "Births", joined: Joined) -> None:
         if node.op not in _OF_LOOPS or node.function in births.host_functions:
             continue
         base = node.args[0] if node.op is Op.ITEM and node.args else node
-        if base.op is Op.ITER and isinstance(node.syntax, ast.Name) and births.kinds.of(node) in {None, Kind.TENSOR}:
+        if base.op is not Op.ITER or (node is base and base.extra is not None):  # `for name, value in kept.items()`
+            continue
+        if isinstance(node.syntax, ast.Name) and births.kinds.of(node) in {None, Kind.TENSOR}:
             loops[_loop_of(node, base)].append(node)
     for twins in loops.values():
         moved = {one: moves for one in twins if (moves := births.moves_of(one))}
@@ -32,7 +34,7 @@ def twin_loops(births: "Births", joined: Joined) -> None:
         for one in twins:
             users = births.module.users.get(one, ())
             left = any(not is_measure(each) and each.op is not Op.PHI for each in users)
-            parts = any(each.op in _PARTS and births.moves_of(each) for each in users)
+            parts = any(each.op in _MADE_OF_IT and births.moves_of(each) for each in users)
             kept = is_only_spread(one, births.module.users) or is_kept_with_copies(births, one)
             if one in moved or parts or not left or kept:
                 continue
@@ -85,4 +87,5 @@ def _is_taken_once(base: Node) -> bool:
 
 
 _PARTS = frozenset({Op.ITEM, Op.ATTR})
+_MADE_OF_IT = _PARTS | {Op.OPERATION}
 _OF_LOOPS = frozenset({Op.ITEM, Op.ITER})

@@ -40,8 +40,9 @@ _READ = (b".numpy()", b".cpu()", b"_padded_seq", b"matplotlib", b"np.")
 _MADE = re.compile(
     rb"\b(?:"
     + b"|".join(one.rpartition(".")[2].encode() for one, row in FUNCTIONS.items() if row in MAKES_ON_HOST)
-    + rb")\("
+    + rb")(?:\(| as )"
 )
+"""A call of what makes tensors on the host, or the import that calls it something else."""
 
 _KEPT = re.compile(rb"self\.\w+\s*(?::[^=\n]+)?=\s*(?:[\[({]|list\(|tuple\(|dict\()|\w+\.append\(")
 
