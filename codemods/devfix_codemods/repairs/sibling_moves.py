@@ -11,7 +11,8 @@ from devfix_codemods.ir.keys import key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import contradictory
 from devfix_codemods.placement.analysis import Analysis
-from devfix_codemods.placement.arguments import may_be_none, reads_key
+from devfix_codemods.placement.arguments import may_be_none, reads_key, shows
+from devfix_codemods.placement.device_conditions import is_of_accelerator
 from devfix_codemods.placement.displays import moved_in
 from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict
@@ -105,6 +106,7 @@ def beside_sibling(analysis: Analysis, source: Source, conflict: Conflict) -> It
         name is None
         or (name.isidentifier() and _is_kept_between(node, move))
         or _used_between(node, move)
+        or _is_used_otherwise(analysis, node, move)
         or _taken_apart_between(analysis, node, move)
     ):
         return
@@ -146,6 +148,21 @@ def _used_between(node: Node, move: Node) -> bool:
         and not (one.op is Op.CALL and (name_of(one.args[0]) or "").startswith("builtins."))  # `print(x)`
         for one in node.function.nodes
     )
+
+
+def _is_used_otherwise(analysis: Analysis, node: Node, move: Node) -> bool:
+    """Whether something gets the value on a path on which the sibling is not moved, though that asks for no device:
+    `if old is None: labels = new`, and otherwise `labels = torch.cat([new, old.cuda()])`."""
+    if is_of_accelerator(move, node, analysis.graph.host_only):
+        return False
+    users = analysis.module.users.get(node, ())
+    chosen = ((arm, guard) for one in users if one.op is Op.PHI for arm, guard in zip(one.args, one.extras))
+    guards = [guard for arm, guard in chosen if arm is node]
+    guards += [one.guard for one in users if one.op in _COMPUTING and not shows(one)]
+    return any(contradictory(guard, move.guard) for guard in guards)
+
+
+_COMPUTING = frozenset({Op.CALL, Op.OPERATION})
 
 
 def _is_read_behind(node: Node, move: Node) -> bool:

@@ -11,6 +11,7 @@ from devfix_codemods.ir.items import made_of
 from devfix_codemods.placement.analysis import Analysis
 from devfix_codemods.placement.arguments import may_be_none
 from devfix_codemods.placement.graph import OF_BATCHES, Birth, Turn
+from devfix_codemods.placement.places import Where
 from devfix_codemods.placement.search import Conflict, Step
 from devfix_codemods.repairs.cut import (
     UNSAFE,
@@ -48,17 +49,48 @@ def wrapped(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
 
 def at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[Cut]:
     """What a function gives, where it is called: nearer to the meeting, a device has a name."""
+    call = _left_by(conflict)
+    if call is None or conflict.confidence < UNSAFE:
+        return
+    alike = _calls_beside(analysis, conflict, call)
+    found = [_moves_at(analysis, source, each, one) for one, each in alike.items() if len(alike) <= MOST_CALLS]
+    for moves in zip(*found, strict=False):
+        edits = dict.fromkeys(edit for _, each in moves for edit in each)
+        yield Cut((*edits,), f"Move it: `{moves[0][0]}`", at_call=True)
+
+
+MOST_CALLS = 8
+"""At so many calls of one function what it gives is moved."""
+
+
+def _left_by(conflict: Conflict) -> Node | None:
+    """The call that gives the value of a conflict."""
     whole = takewhile(lambda one: one.edge.link != "element", conflict.path)  # a list that holds it has no `.to`
     left = (one for one in whole if one.edge.site < 0 and one.edge.turn is Turn.UP)
-    calls = (one.node for one in left if one.node.op is Op.CALL)
-    call = next(calls, None)
-    point = before(call) if call is not None else None
-    if call is None or point is None or not isinstance(call.syntax, ast.Call) or conflict.confidence < UNSAFE:
-        return
-    for suffix in suffixes(analysis, conflict, point):
-        if suffix.test is None:
-            edit = ReplaceExpression(source.span(call.syntax), f"__node__{suffix.text}")
-            yield Cut((edit, *suffix.edits), f"Move it: `{suffix.text}`", at_call=True)
+    return next((one.node for one in left if one.node.op is Op.CALL), None)
+
+
+def _calls_beside(analysis: Analysis, conflict: Conflict, call: Node) -> dict[Node, Conflict]:
+    """A call, and the others that give the same and from which it is known to meet what is on a device, or that stand
+    around this one: all are moved, or none. Each comes with the conflict that it is part of."""
+    called = analysis.calls.get(call)
+    others = analysis.kinds.calls_of(called) if called is not None else []
+    beside = dict.fromkeys((call, *(one for one in others if one.function is call.function)), conflict)
+    for one in analysis.ends(conflict.birth):
+        way = _left_by(one)
+        if way is not None and way in others and one.end.place.where is not Where.HOST:
+            beside.setdefault(way, one)
+    return beside
+
+
+def _moves_at(analysis: Analysis, source: Source, conflict: Conflict, call: Node) -> list[tuple[str, tuple[Edit, ...]]]:
+    """The ways to move what a call gives, as they are written there, with their edits."""
+    point = before(call)
+    if point is None or not isinstance(call.syntax, ast.Call):
+        return []
+    span = source.span(call.syntax)
+    found = (one for one in suffixes(analysis, conflict, point) if one.test is None)
+    return [(one.text, (ReplaceExpression(span, f"__node__{one.text}"), *one.edits)) for one in found]
 
 
 def _is_made_of(node: Node, conflict: Conflict) -> bool:
