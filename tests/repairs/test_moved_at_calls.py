@@ -116,4 +116,4 @@ def test_a_move_in_one_branch_is_no_repair_of_what_the_other_one_uses(repairs) -
 
 def test_a_move_under_a_flag_for_the_device_stays_under_it(repairs) -> None:
     program = BRANCHES.format(flag="use_cuda", test="not use_cuda")
-    assert repairs.finding(program).fix.title == "Move `new` to `cuda`, as `known` is"
+    assert repairs.added(program, Safety.UNSAFE) == ["new = new.cuda()"]

@@ -16,6 +16,7 @@ from devfix_codemods.placement.arguments import is_encoding
 from devfix_codemods.placement.births import Births
 from devfix_codemods.placement.call_constraints import Calls
 from devfix_codemods.placement.calls import constructing, getter, returned_at
+from devfix_codemods.placement.device_conditions import asks_for_place
 from devfix_codemods.placement.dimensions import Dimensions, holds_one
 from devfix_codemods.placement.escapes import Escapes
 from devfix_codemods.placement.graph import GIVEN_ROW, Graph
@@ -113,8 +114,16 @@ class Constraints:
         for index, one in enumerate(values):
             others = [other for at, other in enumerate(origins) if at != index]
             moved = not set(values).isdisjoint(self.births.moves_of(one))
-            if one is not node and not moved and not any(one in other or origins[index] & other for other in others):
-                self.graph.meets(one, node, "other-path", node.guard)
+            if one is node or moved or any(one in other or origins[index] & other for other in others):
+                continue
+            if self._is_choice_of_place(node):
+                return
+            self.graph.meets(one, node, "other-path", node.guard)
+
+    def _is_choice_of_place(self, node: Node) -> bool:
+        """`if use_cuda: x = on_cuda()`, and otherwise `x = on_host()`: each branch is where it is on purpose."""
+        guards = node.extras if node.syntax is None else ()
+        return any(asks_for_place(node.function, guard - node.guard) for guard in guards)
 
     def _copies(self, values: list[Node]) -> bool:
         """Whether a value is `x.cpu()` where another one is `x`: neither says where the other belongs."""
