@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from devfix_codemods.ir.failing import MEANT_TO_FAIL, expects_error
 from devfix_codemods.ir.guards import Tests, joined
-from devfix_codemods.ir.items import is_unread, item_key, part_of
+from devfix_codemods.ir.items import item_key, part_of
 from devfix_codemods.ir.nodes import ALWAYS, Environment, Function, Guard, Key, Node, Op, Store
 from devfix_codemods.ir.passing import bound_to, completed, is_next_of_iterator, is_next_of_loop
 from devfix_codemods.ir.spelled_names import read_by_name
@@ -46,8 +46,9 @@ class Expressions:
         return Node(op, syntax, args, extra, self.guard, self.function, self.statement)
 
     def read_first(self, part: Node, syntax: ast.AST) -> Node:
-        """A part of a row that has had no name of its own, where it gets one, or is read."""
-        return self.node(part.op, syntax, part.args, part.extra)
+        """A part of a display; of a row of `zip(images, labels)`, whose parts have no syntax, read or named here."""
+        is_unread = part.op is Op.ITER and part.syntax is None
+        return self.node(part.op, syntax, part.args, part.extra) if is_unread else part
 
     def snapshot(self) -> Environment:
         """The environment of the moment, copied once until it changes."""
@@ -168,10 +169,8 @@ class Expressions:
             if found is not None:
                 return self._read_again(found, one)
             part = part_of(base, index.extra) if base not in self.refilled else None
-            if part is not None and not is_unread(part):
-                return part
             found = self.node(Op.ITEM, one, (base,), index.extra) if part is None else self.read_first(part, one)
-            if key is not None:
+            if key is not None and found is not part:
                 self.environment[(base, key)] = found
                 self._snapshot = None
             return found

@@ -31,11 +31,6 @@ def _element_of(display: Node, index: object) -> Node | None:
     return None if any(isinstance(each.syntax, ast.Starred) for each in counted) else display.args[index]
 
 
-def is_unread(part: Node) -> bool:
-    """Whether a value is a part of a row that `zip(images, labels)` makes, and that has no name of its own."""
-    return part.op is Op.ITER and part.syntax is None
-
-
 def whole(node: Node, through: Container[Op] = (Op.ITEM,)) -> Node:
     """What a value is taken out of, in one step or several."""
     while node.op in through:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from devfix_codemods import annotated
 from devfix_codemods.ir.elements import Elements
-from devfix_codemods.ir.items import is_unread, item_key
+from devfix_codemods.ir.items import item_key
 from devfix_codemods.ir.keys import name as name_of
 from devfix_codemods.ir.nodes import Node, Op, Store
 from devfix_codemods.ir.spelled_names import stored_by_name
@@ -76,8 +76,7 @@ class Simple(Elements):
         if isinstance(element, ast.Starred):
             self.bind(element.value, self.node(Op.ITEM, element, (value,), None))
         elif len(elements) == count or last:
-            part = elements[index]
-            self.bind(element, self.read_first(part, element) if is_unread(part) else part)
+            self.bind(element, self.read_first(elements[index], element))
         else:
             self.bind(element, self.node(Op.ITEM, element, (value,), index))
 

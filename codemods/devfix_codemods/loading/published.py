@@ -26,13 +26,14 @@ def _addresses(origins: Origins, url: Node) -> Iterator[bool]:
         for one in origins.of(value):
             if one.op is Op.CONST:
                 yield str(one.extra).startswith(_HOME)
-            elif one.op is not Op.ITEM:
+            elif one.op is Op.ITEM:
+                for table in origins.of(one.args[0]):
+                    if table.op is Op.MAPPING:  # which may hold what is taken out of it
+                        pending += [each for each in dict.fromkeys(table.args) if each not in pending]
+                    else:
+                        yield _is_table(table)
+            else:
                 yield False
-            for table in origins.of(one.args[0]) if one.op is Op.ITEM else ():
-                if table.op is not Op.MAPPING:
-                    yield _is_table(table)
-                else:  # which may hold what is taken out of it
-                    pending += [each for each in dict.fromkeys(table.args) if each not in pending]
 
 
 def _is_table(table: Node) -> bool:

@@ -111,13 +111,13 @@ class Constraints:
         if self.joined.is_moved(node) or self._copies(values):
             return
         origins = [self.births.roots(one) | self._rebuilt_of(one) for one in values]
+        apart: list[Node] = []
         for index, one in enumerate(values):
             others = [other for at, other in enumerate(origins) if at != index]
             moved = not set(values).isdisjoint(self.births.moves_of(one))
-            if one is node or moved or any(one in other or origins[index] & other for other in others):
-                continue
-            if self._is_choice_of_place(node):
-                return
+            if one is not node and not moved and not any(one in other or origins[index] & other for other in others):
+                apart.append(one)
+        for one in apart if apart and not self._is_choice_of_place(node) else ():
             self.graph.meets(one, node, "other-path", node.guard)
 
     def _is_choice_of_place(self, node: Node) -> bool:

@@ -66,11 +66,12 @@ class ParallelStatements:
 
     def _beside(self, node: Node, shape: "_Shape", form: "_Form", near: dict[Node | None, "_Shape"]) -> None:
         named = before_methods(node).statement is not node.statement  # else what has the method is a part by itself
+        moving = {one: move for one in near if one is not None and (move := self._move(one)) is not None}
         found = {
-            one: each
-            for one, each in near.items()
-            if one is not None and self._is_moved(one) and (named or not self._is_moved_within(one))
-            if not is_followed(self._births, node, [self._move(one)])
+            one: near[one]
+            for one, move in moving.items()
+            if (named or move is one or move.statement is not one.statement)
+            if not is_followed(self._births, node, [move])
         }
         moved = {one: each for one, each in found.items() if self._are_alike(node, one)}
         if not moved and not shape.moves:
@@ -84,7 +85,7 @@ class ParallelStatements:
             if not self._is_of_array(node):
                 left = self._left(node)
                 self._births.beside_moved(left, None, link_of_part(left, self._births.kinds))
-            moves = {one: [self._move(one)] for one in twins or moved}
+            moves = {one: [moving[one]] for one in twins or moved}
             supports(self._births.graph, node, moves, "twin" if twins else "family")
 
     def _beside_moved_later(self, node: Node, near: Sequence[Node | None]) -> None:
@@ -109,25 +110,17 @@ class ParallelStatements:
         found = (name(one.args[0]) for one in (*roots, *wrapped))
         return next((one for one in found if one is not None and effect(canonical(one)) is Effect.SEQUENCE), None)
 
-    def _is_moved(self, node: Node) -> bool:
-        births, move = self._births, self._move(node)
-        return births.is_move(move) and births.is_elsewhere(move) and not births.kinds.is_module(node)
-
-    def _is_moved_within(self, node: Node) -> bool:
-        """`x.to(device).float()`"""
-        move = self._move(node)
-        return move is not node and move.statement is node.statement
-
-    def _move(self, node: Node) -> Node:
-        """The move in `x.to(device).float()`, or `x = x.to(device)` where nothing else reads what is made."""
+    def _move(self, node: Node) -> Node | None:
+        """The move in `x.to(device).float()`, or `x = x.to(device)` where nothing else reads what is made; None where
+        there is none to elsewhere, and for modules."""
+        births = self._births
         move = moving_call(node) if node.op is Op.CALL else node
-        if node.op is not Op.CALL or self._births.is_move(move):
-            return move
-        if not (self._births.graph.is_made(node) or self._is_of_array(node)):
-            return move
-        readers = {one for one in self._births.module.users.get(node, ()) if one.op is not Op.PHI}
-        moves = (one for one in self._births.moves_of(node) if one.op is Op.CALL and one.guard == node.guard)
-        return next((one for one in moves if readers == {one.args[0]}), move)
+        if not births.is_move(move) and node.op is Op.CALL and (births.graph.is_made(node) or self._is_of_array(node)):
+            readers = {one for one in births.module.users.get(node, ()) if one.op is not Op.PHI}
+            moves = (one for one in births.moves_of(node) if one.op is Op.CALL and one.guard == node.guard)
+            move = next((one for one in moves if readers == {one.args[0]}), move)
+        moves_elsewhere = births.is_move(move) and births.is_elsewhere(move)
+        return move if moves_elsewhere and not births.kinds.is_module(node) else None
 
     def _goes_with(self, node: Node, twin: Node) -> bool:
         """Whether two values that are computed alike, of parts of one thing, are given to one call, or returned,

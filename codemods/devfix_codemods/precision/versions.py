@@ -30,7 +30,7 @@ def exported(unit: Unit, name: str, statement: ast.stmt) -> bool:
 def _declared_exports(tree: ast.Module) -> set[str]:
     found: set[str] = set()
     for statement in tree.body:
-        if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) and statement.value is not None:
+        if isinstance(statement, ast.Assign | ast.AugAssign):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             if any(isinstance(one, ast.Name) and one.id == "__all__" for one in targets):
                 found.update(_literals(statement.value))

@@ -53,11 +53,15 @@ def at_call(analysis: Analysis, source: Source, conflict: Conflict) -> Iterator[
     if call is None or conflict.confidence < UNSAFE:
         return
     alike = _calls_beside(analysis, conflict, call)
-    found = [_moves_at(analysis, source, each, one) for one, each in alike.items() if len(alike) <= MOST_CALLS]
-    for moves in zip(*found, strict=False):
+    if len(alike) > MOST_CALLS:
+        return
+    for moves in zip(*(_moves_at(analysis, source, each, one) for one, each in alike.items()), strict=False):
         edits = dict.fromkeys(edit for _, each in moves for edit in each)
         yield Cut((*edits,), f"Move it: `{moves[0][0]}`", at_call=True)
 
+
+_Written = tuple[str, tuple[Edit, ...]]
+"""A move as it is written, and its edits."""
 
 MOST_CALLS = 8
 """At so many calls of one function what it gives is moved."""
@@ -83,14 +87,15 @@ def _calls_beside(analysis: Analysis, conflict: Conflict, call: Node) -> dict[No
     return beside
 
 
-def _moves_at(analysis: Analysis, source: Source, conflict: Conflict, call: Node) -> list[tuple[str, tuple[Edit, ...]]]:
+def _moves_at(analysis: Analysis, source: Source, conflict: Conflict, call: Node) -> Iterator[_Written]:
     """The ways to move what a call gives, as they are written there, with their edits."""
     point = before(call)
     if point is None or not isinstance(call.syntax, ast.Call):
-        return []
+        return
     span = source.span(call.syntax)
-    found = (one for one in suffixes(analysis, conflict, point) if one.test is None)
-    return [(one.text, (ReplaceExpression(span, f"__node__{one.text}"), *one.edits)) for one in found]
+    for one in suffixes(analysis, conflict, point):
+        if one.test is None:
+            yield one.text, (ReplaceExpression(span, f"__node__{one.text}"), *one.edits)
 
 
 def _is_made_of(node: Node, conflict: Conflict) -> bool:
