@@ -32,11 +32,13 @@ def moved_where_made(births: "Births") -> None:
     not: `self.b = A()` stays behind. A module may do so behind that, `self.a = self.a.cuda()`."""
     for owner in births.module.classes:
         made = owner.methods.get("__init__")
-        if made is None or made.self_node is None or _is_moved_as_whole(births, owner):
+        if made is None or made.self_node is None:
             continue
         kept = {str(one.key): one.value for one in made.stores if one.is_attribute and one.base is made.self_node}
         is_module = births.kinds.derives_from_module(owner)
         moved = {one: one for one in kept.values() if _is_moved_where_made(births, one, later=is_module)}
+        if not moved or _is_moved_as_whole(births, owner):  # which reads the whole file
+            continue
         elsewhere = {attribute for each in _moves(births, owner).values() for attribute in each}
         if is_module and not _moves_most(births, kept.values(), moved):
             continue  # whoever has a module moves all of its parts
@@ -44,7 +46,7 @@ def moved_where_made(births: "Births") -> None:
             if len(moved) < SURELY_ALL:
                 continue
             kept = {one: part for one, part in kept.items() if not _is_for_host(births, owner, one, part)}
-        for attribute, part in kept.items() if moved else ():
+        for attribute, part in kept.items():
             twins = {one: [move] for one, move in moved.items() if _maker(births, one) == _maker(births, part)}
             beside = twins or ({one: [move] for one, move in moved.items()} if len(moved) >= SEVERAL else {})
             if beside and attribute not in elsewhere and _is_left_part(births, part):
