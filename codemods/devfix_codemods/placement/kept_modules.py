@@ -36,7 +36,7 @@ def moved_where_made(births: "Births") -> None:
             continue
         kept = {str(one.key): one.value for one in made.stores if one.is_attribute and one.base is made.self_node}
         is_module = births.kinds.derives_from_module(owner)
-        moved = {one: one for one in kept.values() if _is_moved_where_made(births, one, later=is_module)}
+        moved = dict.fromkeys(one for one in kept.values() if _is_moved_where_made(births, one, later=is_module))
         if not moved or _is_moved_as_whole(births, owner):  # which reads the whole file
             continue
         elsewhere = {attribute for each in _moves(births, owner).values() for attribute in each}
@@ -47,8 +47,8 @@ def moved_where_made(births: "Births") -> None:
                 continue
             kept = {one: part for one, part in kept.items() if not _is_for_host(births, owner, one, part)}
         for attribute, part in kept.items():
-            twins = {one: [move] for one, move in moved.items() if _maker(births, one) == _maker(births, part)}
-            beside = twins or ({one: [move] for one, move in moved.items()} if len(moved) >= SEVERAL else {})
+            twins = {one: [one] for one in moved if _maker(births, one) == _maker(births, part)}
+            beside = twins or ({one: [one] for one in moved} if len(moved) >= SEVERAL else {})
             if beside and attribute not in elsewhere and _is_left_part(births, part):
                 if part in births.parts:
                     births.graph.add(births.parts[part])

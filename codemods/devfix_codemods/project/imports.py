@@ -73,7 +73,8 @@ def _may_begin(data: bytes, at: int) -> bool:
     """Whether a statement may: on a line, which a byte-order mark may open, or behind another one and behind `try:`."""
     while at > 0 and data[at - 1] in b" \t":
         at -= 1
-    return at == 0 or data[at - 1] in b"\n;:" or data[:at] == codecs.BOM_UTF8
+    is_behind_mark = at == len(codecs.BOM_UTF8) and data.startswith(codecs.BOM_UTF8)
+    return at == 0 or data[at - 1] in b"\n;:" or is_behind_mark
 
 
 def _names(text: bytes) -> Iterator[str]:
